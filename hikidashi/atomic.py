@@ -1,0 +1,105 @@
+"""Writing files so that a reader sees the old bytes or the new ones, never a half. Standard library only.
+
+Every file that Hikidashi writes goes through `write_atomic` (design section 3: temp file, fsync,
+`os.replace`; files 0600, folders 0700). An error of the file system becomes `StorageFailure` with one line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from hikidashi.errors import StorageFailure
+
+__all__ = [
+    "FILE_MODE",
+    "FOLDER_MODE",
+    "TEMP_PREFIX",
+    "make_folder",
+    "remove_file",
+    "storage_errors",
+    "sync_folder",
+    "write_atomic",
+]
+
+FILE_MODE: Final = 0o600
+FOLDER_MODE: Final = 0o700
+
+#: Temporary files start with this, so that a sweep after a crash knows them (and nothing else) by name.
+TEMP_PREFIX: Final = ".tmp-"
+
+_REASONS: Final = {
+    errno.ENOSPC: "the disk is full; free some space and run the same command again",
+    errno.EDQUOT: "the disk quota is used up; free some space and run the same command again",
+    errno.EFBIG: "the file may not grow that large (file size limit); raise the limit and run the same command again",
+    errno.EROFS: "the file system is read-only; remount it writable and run the same command again",
+    errno.EACCES: "permission denied; give your user write access and run the same command again",
+    errno.EPERM: "permission denied; give your user write access and run the same command again",
+}
+
+
+@contextlib.contextmanager
+def storage_errors(what: str) -> Iterator[None]:
+    """Turn an `OSError` of the block into `StorageFailure` whose one line says `what` could not be done."""
+    try:
+        yield
+    except OSError as exc:
+        reason = _REASONS.get(exc.errno or 0, exc.strerror or str(exc))
+        raise StorageFailure(f"cannot {what}: {reason}") from exc
+
+
+def make_folder(path: Path) -> None:
+    """Make `path` and its parents (0700); an existing folder is left as it is."""
+    with storage_errors(f"make the folder {path}"):
+        path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+
+
+def sync_folder(path: Path) -> None:
+    """Flush a folder's entries to disk, where the platform can: a rename is durable only after this."""
+    if sys.platform == "win32":  # a folder cannot be opened for fsync there; NTFS journals the rename
+        return
+    with storage_errors(f"flush {path}"):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        except OSError as exc:
+            if exc.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems cannot
+                raise
+        finally:
+            os.close(descriptor)
+
+
+def write_atomic(path: Path, data: bytes, *, mode: int = FILE_MODE, sync: bool = True) -> None:
+    """Replace `path` by `data` in one step.
+
+    `sync=False` skips the fsyncs, for files that can be computed again. Raises `StorageFailure`; then
+    `path` has its old bytes and no temporary file is left.
+    """
+    temporary = path.with_name(f"{TEMP_PREFIX}{secrets.token_hex(6)}-{path.name[-80:]}")
+    with storage_errors(f"write {path}"):
+        try:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                if sync:
+                    os.fsync(stream.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+    if sync:
+        sync_folder(path.parent)
+
+
+def remove_file(path: Path) -> None:
+    """Delete `path`; one that is gone already is fine."""
+    with storage_errors(f"delete {path}"):
+        path.unlink(missing_ok=True)

@@ -1,0 +1,194 @@
+"""Every setting: its name, type, default, bounds, who may set it and what it does. Standard library only.
+
+The settings page of the documentation, the validation of settings files and the environment's names come
+from this table alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["SETTINGS", "WORKSPACE_GROUPS", "Setting"]
+
+#: Groups that a workspace's `config.toml` may set (design section 3).
+WORKSPACE_GROUPS: Final = frozenset({"staging", "worker", "cleanup", "recall", "knowledge"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One setting."""
+
+    #: `group.key`; in TOML `[group]` and `key`, in the environment `HIKIDASHI_GROUP_KEY`.
+    name: str
+    default: int | float | str | bool
+    #: One or two sentences for the settings page.
+    doc: str
+    #: Unit shown beside the default; '' for none.
+    unit: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    #: A limit on spending: a workspace file may only lower it.
+    budget: bool = False
+    #: Never shown by any command or log.
+    secret: bool = False
+
+    @property
+    def group(self) -> str:
+        """The part before the dot."""
+        return self.name.partition(".")[0]
+
+    @property
+    def key(self) -> str:
+        """The part after the dot."""
+        return self.name.partition(".")[2]
+
+    @property
+    def workspace_may_set(self) -> bool:
+        """Whether a workspace's `config.toml` may set it."""
+        return self.group in WORKSPACE_GROUPS
+
+
+#: All settings, in the order of the settings page.
+SETTINGS: Final = (
+    Setting(
+        name="memory.engine",
+        default="auto",
+        choices=("auto", "anthropic", "rules"),
+        doc="Who consolidates. `rules` is embedded, deterministic and free. `auto` takes `anthropic` only if "
+        "`memory.api_key` or `memory.base_url` is set here; a key in the environment of another program is not enough.",
+    ),
+    Setting(
+        name="memory.api_key",
+        default="",
+        secret=True,
+        doc="Key for the Messages API. Never stored in a workspace.",
+    ),
+    Setting(name="memory.base_url", default="", doc="Another server that speaks the Messages API, without `/v1`."),
+    Setting(
+        name="capture.max_line_bytes",
+        default=64 * 1024 * 1024,
+        unit="bytes",
+        minimum=64 * 1024,
+        doc="A longer line of a transcript is skipped without being read into memory, and counted.",
+    ),
+    Setting(
+        name="capture.settle_minutes",
+        default=30,
+        unit="minutes",
+        minimum=0,
+        doc="A session without a new event for this long counts as ended, so what it left open is extracted.",
+    ),
+    Setting(
+        name="staging.max_files",
+        default=20,
+        unit="entries",
+        minimum=1,
+        doc="Consolidation starts by itself once this many entries wait.",
+    ),
+    Setting(
+        name="staging.max_bytes",
+        default=200_000,
+        unit="bytes",
+        minimum=1_000,
+        doc="Consolidation starts by itself once the waiting entries are this large together.",
+    ),
+    Setting(
+        name="staging.max_age_hours",
+        default=24.0,
+        unit="hours",
+        minimum=0,
+        doc="Consolidation starts by itself once the oldest entry has waited this long.",
+    ),
+    Setting(
+        name="worker.batch_entries",
+        default=50,
+        unit="entries",
+        minimum=1,
+        maximum=1_000,
+        doc="At most this many entries are consumed by one run; the rest waits for the next one.",
+    ),
+    Setting(
+        name="worker.batch_bytes",
+        default=200_000,
+        unit="bytes",
+        minimum=1_000,
+        doc="At most this many bytes of entries are consumed by one run (one entry always fits).",
+    ),
+    Setting(
+        name="worker.memory_tokens",
+        default=60_000,
+        unit="tokens",
+        minimum=1_000,
+        doc="Records are put before the engine in full text up to this size; the others as one line each.",
+    ),
+    Setting(
+        name="worker.max_lint_failures",
+        default=3,
+        unit="turns",
+        minimum=1,
+        maximum=100,
+        doc="A phase is aborted after this many returned turns without a clean one between.",
+    ),
+    Setting(
+        name="worker.max_seconds",
+        default=900,
+        unit="seconds",
+        minimum=10,
+        budget=True,
+        doc="Wall-clock budget of one run.",
+    ),
+    Setting(
+        name="worker.max_coalesced_runs",
+        default=3,
+        unit="runs",
+        minimum=0,
+        maximum=100,
+        doc="At most this many further runs follow at once for entries that arrived meanwhile.",
+    ),
+    Setting(
+        name="cleanup.protect_invokes_per_mtoken",
+        default=1.0,
+        unit="invokes per million tokens",
+        minimum=0,
+        doc="A record used explicitly at least this often is not dropped, merged away or split.",
+    ),
+    Setting(
+        name="cleanup.max_drop_fraction",
+        default=0.1,
+        unit="of all records",
+        minimum=0,
+        maximum=1,
+        doc="At most this share of the records (but one at least) may be lost to clean-up in 24 hours.",
+    ),
+    Setting(
+        name="cleanup.max_sources",
+        default=10,
+        unit="sources",
+        minimum=2,
+        maximum=100,
+        doc="A record with more sources is trimmed to the first and the newest ones.",
+    ),
+    Setting(
+        name="cleanup.replaced_days",
+        default=90,
+        unit="days",
+        minimum=1,
+        doc="A replaced decision older than this is dropped; the clean-up log keeps a line of it.",
+    ),
+    Setting(
+        name="cleanup.done_days",
+        default=30,
+        unit="days",
+        minimum=1,
+        doc="A finished request older than this is dropped; the clean-up log keeps a line of it.",
+    ),
+    Setting(
+        name="cleanup.withdrawn_days",
+        default=60,
+        unit="days",
+        minimum=1,
+        doc="An open request that nothing touched for this long becomes `withdrawn`.",
+    ),
+)

@@ -1,0 +1,117 @@
+"""The one error tree of the package. Standard library only.
+
+Each class is a situation that a caller can act on, and each has the exit code that the command line
+ends with. The message is one line and ends with the mend ("run `hikidashi init`").
+
+    HikidashiError                1   anything that has no class of its own
+    ├── UsageError                2   the command was called wrongly
+    ├── Busy                      3   another process holds the claim or the extractor's lock
+    ├── NoWorkspace               4   no .hikidashi/ was found from here
+    ├── UntrustedWorkspace        5   .hikidashi/ is here but this user never trusted it
+    ├── BadSettings               6   a settings file or variable is wrong
+    ├── LintErrors                7   records break the linter's rules
+    ├── CorruptData               8   a database, history or journal cannot be read (or is newer than us)
+    ├── BudgetSpent               9   a run would pass its budget
+    ├── Conflict                 10   a person changed what a run was about to write, twice
+    ├── ModelFailure             11   the model could not be used
+    ├── StorageFailure           12   the disk is full, read-only or refuses
+    └── LostClaim                13   another process took this run's claim
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "BadSettings",
+    "BudgetSpent",
+    "Busy",
+    "Conflict",
+    "CorruptData",
+    "HikidashiError",
+    "LintErrors",
+    "LostClaim",
+    "ModelFailure",
+    "NoWorkspace",
+    "StorageFailure",
+    "UntrustedWorkspace",
+    "UsageError",
+]
+
+
+class HikidashiError(Exception):
+    """Something went wrong that the person at the terminal can read in one line."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageError(HikidashiError):
+    """The command was called with arguments that do not fit."""
+
+    exit_code = 2
+
+
+class Busy(HikidashiError):
+    """Another live process is doing this; nothing was changed."""
+
+    exit_code = 3
+
+
+class NoWorkspace(HikidashiError):
+    """No `.hikidashi/` folder belongs to this place."""
+
+    exit_code = 4
+
+
+class UntrustedWorkspace(HikidashiError):
+    """A `.hikidashi/` folder is here that this user never made or trusted; it stays inert."""
+
+    exit_code = 5
+
+
+class BadSettings(HikidashiError):
+    """A settings file or a `HIKIDASHI_*` variable has an unknown key, a wrong type or a forbidden key."""
+
+    exit_code = 6
+
+
+class LintErrors(HikidashiError):
+    """Records break the linter's rules."""
+
+    exit_code = 7
+
+
+class CorruptData(HikidashiError):
+    """A file of ours cannot be read: damaged, or written by a newer version."""
+
+    exit_code = 8
+
+
+class BudgetSpent(HikidashiError):
+    """A run has used the turns, the time or the tokens that it may use."""
+
+    exit_code = 9
+
+
+class Conflict(HikidashiError):
+    """A person changed a record that a run was about to write; the person's text stays."""
+
+    exit_code = 10
+
+
+class ModelFailure(HikidashiError):
+    """The model could not be used, or this version cannot use one."""
+
+    exit_code = 11
+
+
+class StorageFailure(HikidashiError):
+    """The file system refused: full, read-only, over quota, no permission."""
+
+    exit_code = 12
+
+
+class LostClaim(HikidashiError):
+    """Another process took over this run's claim; this run published nothing more."""
+
+    exit_code = 13

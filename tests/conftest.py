@@ -1,0 +1,69 @@
+"""Every test runs in a home of its own, on loopback only, with no key and no host's marker.
+
+Reaching the real home's agent folders or a network address is an error, not a skip.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_REAL_HOME = Path.home().resolve()
+_FORBIDDEN = tuple(
+    str(_REAL_HOME / part)
+    for part in (
+        ".claude",
+        ".codex",
+        ".gemini",
+        ".config/hikidashi",
+        ".local/share/hikidashi",
+        "Library/Application Support/hikidashi",
+    )
+)
+_MARKERS = ("ANTHROPIC_", "CLAUDE", "CODEX_", "GEMINI_", "OPENAI_", "HIKIDASHI_", "XDG_")
+
+
+def _scrub_environment() -> None:
+    home = tempfile.mkdtemp(prefix="hikidashi-home-")
+    for name in list(os.environ):
+        if name.startswith(_MARKERS) and not name.startswith("HIKIDASHI_TEST_"):
+            del os.environ[name]
+    os.environ["HOME"] = os.environ["USERPROFILE"] = home
+
+
+def _guard(event: str, args: tuple[Any, ...]) -> None:
+    if event == "open" and isinstance(args[0], str) and args[0].startswith(_FORBIDDEN):
+        raise RuntimeError(f"a test reached the real home: {args[0]}")
+    if event == "socket.connect" and args[0].family in (socket.AF_INET, socket.AF_INET6):
+        host = args[1][0]
+        if host not in ("127.0.0.1", "::1", "localhost"):
+            raise RuntimeError(f"a test reached for the network: {args[1]}")
+
+
+_scrub_environment()
+sys.addaudithook(_guard)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty home folder, fresh for each test."""
+    folder = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("USERPROFILE", str(folder))
+    yield folder
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The labelled real sessions beside the project; tests that need them skip where they are absent."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "capture"
+    if not folder.is_dir():
+        pytest.skip("the corpus of real sessions is not beside this checkout")
+    return folder
