@@ -27,9 +27,9 @@ def write(file: Path, text: str | bytes) -> None:
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
-def refusal(workspace: Workspace | None = None, **environ: str) -> str:
+def refusal(workspace: Workspace | None = None, environ: dict[str, str] | None = None) -> str:
     with pytest.raises(BadSettings) as caught:
-        load_settings(workspace, environ=environ)
+        load_settings(workspace, environ=environ or {})
     message = str(caught.value)
     assert "\n" not in message
     return message
@@ -65,7 +65,7 @@ def test_every_setting_can_be_set_by_its_variable(setting: object) -> None:
 
 
 # What a file says -> line, what is said about it, the mend.
-USER_FILE_CASES = {
+USER_FILE_CASES: dict[str, tuple[str | bytes, int, str, str]] = {
     "unknown key": ("[staging]\nmax_file = 3\n", 2, 'unknown key "max_file" in [staging]', '"max_files"'),
     "unknown key, nothing near": ("[staging]\nzzz = 3\n", 2, 'unknown key "zzz"', "delete it; the keys are max_files"),
     "key of another group": ("[staging]\nbatch_entries = 3\n", 2, "unknown key", "belongs under [worker]"),
@@ -190,7 +190,7 @@ def test_refused_settings_lists_all_of_them(workspace: Workspace) -> None:
     ],
 )
 def test_a_wrong_variable_is_named_with_the_mend_and_without_its_value(variable: str, value: str, said: str) -> None:
-    message = refusal(**{variable: value})
+    message = refusal(environ={variable: value})
     assert variable in message
     assert said in message
     assert SECRET not in message
