@@ -57,7 +57,11 @@ def storage_errors(what: str) -> Iterator[None]:
 def make_folder(path: Path) -> None:
     """Make `path` and its parents (0700); an existing folder is left as it is."""
     with storage_errors(f"make the folder {path}"):
-        path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        missing = [path]
+        while not missing[-1].parent.exists():
+            missing.append(missing[-1].parent)
+        for folder in reversed(missing):  # `parents=True` would give the parents the umask's mode
+            folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
 
 def sync_folder(path: Path) -> None:
