@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hikidashi.staging.store import StagingTotals
+from hikidashi.staging.backlog import StagingTotals
 from hikidashi.times import parse_time
 
 if TYPE_CHECKING:
