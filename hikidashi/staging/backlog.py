@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hikidashi.staging.entry import Entry
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # pydantic takes a third of a second to load, and the settings come in ready
     from hikidashi.config.settings import Settings
 
 __all__ = ["StagedEntry", "StagingTotals", "SweepReport", "next_batch"]

@@ -6,11 +6,11 @@ import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from hikidashi.config.settings import load_settings
 from hikidashi.config.workspace import Workspace
 from hikidashi.db.connection import connect, queries, transaction
 from hikidashi.db.migrations import migrate
@@ -281,8 +281,9 @@ def waiting(size: int, number: int = 1) -> StagedEntry:
     ],
 )
 def test_a_run_takes_the_oldest_entries_that_fit(sizes: list[int], override: int | None, taken: int) -> None:
-    settings: Any = SimpleNamespace(worker=SimpleNamespace(batch_entries=3, batch_bytes=100))
-    staged = [waiting(size, number) for number, size in enumerate(sizes)]
+    limits = {"HIKIDASHI_WORKER_BATCH_ENTRIES": "3", "HIKIDASHI_WORKER_BATCH_BYTES": "1000"}
+    settings = load_settings(None, environ=limits)
+    staged = [waiting(10 * size, number) for number, size in enumerate(sizes)]
     assert next_batch(staged, settings, override) == staged[:taken]
 
 
@@ -300,7 +301,7 @@ def test_a_run_takes_the_oldest_entries_that_fit(sizes: list[int], override: int
 def test_a_run_starts_by_itself_once_enough_waits(
     entries: int, size: int, age_hours: float | None, said: str | None
 ) -> None:
-    settings: Any = SimpleNamespace(staging=SimpleNamespace(max_files=20, max_bytes=200_000, max_age_hours=24.0))
+    settings = load_settings(None, environ={})
     oldest = None if age_hours is None else format_time(MORNING - timedelta(hours=age_hours))
     totals = StagingTotals(entries=entries, bytes=size, pending=0, invalid=0, quarantined=0, oldest_at=oldest)
     assert over_threshold(totals, settings, MORNING) == said
