@@ -25,13 +25,11 @@ Change = tuple[bytes | None, bytes | None]
 class Scratch:
     """A tree that can be read, written and taken back turn by turn."""
 
-    def __init__(self, tree: Tree, lint: Lint, before_turn: Callable[[], None] = lambda: None) -> None:
-        """`before_turn` is called as each turn begins; the run counts turns there and raises `BudgetSpent`."""
+    def __init__(self, tree: Tree, lint: Lint) -> None:
         self._before = dict(tree)
         self._now = dict(tree)
         self._named: dict[str, frozenset[str]] = {}
         self._lint = lint
-        self._before_turn = before_turn
         self._turn: tuple[dict[str, bytes], dict[str, frozenset[str]]] | None = None
 
     @property
@@ -64,8 +62,7 @@ class Scratch:
         self._now.pop(path, None)
 
     def begin_turn(self) -> None:
-        """Remember the state that `end_turn` may return to. Raises `BudgetSpent` when the run's budget is."""
-        self._before_turn()
+        """Remember the state that `end_turn` may return to."""
         self._turn = (dict(self._now), dict(self._named))
 
     def end_turn(self) -> list[Finding]:
