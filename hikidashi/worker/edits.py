@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from hikidashi.records.history import blob_id
 from hikidashi.records.library import load_tree
 from hikidashi.times import format_time
 from hikidashi.worker.bench import Bench
@@ -14,7 +14,7 @@ from hikidashi.worker.journal import is_publishable
 from hikidashi.worker.ledger import protect
 from hikidashi.worker.project import find_project
 
-__all__ = ["Edits", "blob_id", "commit_edits"]
+__all__ = ["Edits", "commit_edits"]
 
 #: Written by the program; a person's change there protects nothing.
 _LOG: Final = "memory/cleanup-log.md"
@@ -30,11 +30,6 @@ class Edits:
     #: Paths that the project's version control brought.
     vcs: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
-
-
-def blob_id(data: bytes) -> str:
-    """The object ID that `data` has, or will have, in history."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def commit_edits(bench: Bench) -> Edits:
@@ -55,7 +50,6 @@ def commit_edits(bench: Bench) -> Edits:
             known,
             author="vcs",
             subject=f"{len(edits.vcs)} files from the project's version control",
-            trailers={},
             at=bench.clock(),
         )
     if edits.person:
@@ -63,7 +57,7 @@ def commit_edits(bench: Bench) -> Edits:
         at = bench.clock()
         protect(bench.connection, _person_blobs(edits.tree, edits.person), "person", format_time(at))
         bench.checkpoint("edits:protected")
-        bench.history.commit(edits.tree, author="person", subject=_subject(edits.person), trailers={}, at=at)
+        bench.history.commit(edits.tree, author="person", subject=_subject(edits.person), at=at)
     bench.checkpoint("edits:committed")
     return edits
 

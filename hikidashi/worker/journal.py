@@ -91,8 +91,8 @@ class Journal:
     operations: tuple[Operation, ...] = ()
     subject: str
     body: str = ""
-    #: Trailers of the commit, Run and Phase among them.
-    trailers: Mapping[str, str] = field(default_factory=dict)
+    #: Further trailers of the commit beside Run and Phase: key -> values.
+    trailers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         """The journal's file: JSON, ASCII."""
@@ -113,7 +113,7 @@ class Journal:
             ],
             "subject": self.subject,
             "body": self.body,
-            "trailers": dict(self.trailers),
+            "trailers": {key: list(values) for key, values in self.trailers.items()},
         }
         return json.dumps(data).encode("ascii")
 
@@ -205,7 +205,7 @@ def _from_data(data: object, workspace_id: str) -> Journal:
         operations=tuple(_operation(item) for item in _list(data["operations"], "operations")),
         subject=_text(data["subject"], "subject"),
         body=_text(data["body"], "body"),
-        trailers={_text(k, "a trailer"): _text(v, "a trailer") for k, v in trailers.items()},
+        trailers={_text(key, "a trailer"): _texts(values, "a trailer") for key, values in trailers.items()},
     )
 
 

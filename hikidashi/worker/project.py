@@ -72,6 +72,13 @@ class Project:
         finally:
             store.close()
 
+    def tracks_records_or_unreadable(self) -> bool:
+        """As `tracks_records`; true when that cannot be told, since waiting for git costs less than a mixture."""
+        try:
+            return self.tracks_records()
+        except ValueError:
+            return True
+
     def _head_tree(self, store: DiskObjectStore) -> ObjectID | None:
         refs = DiskRefsContainer(self.common, self.git)
         try:

@@ -8,7 +8,7 @@ state: files replaced, history committed, entries consumed, journal gone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Final, NoReturn, Protocol
 
 from hikidashi.db.connection import transaction
 from hikidashi.errors import Conflict, LintErrors
@@ -104,7 +104,7 @@ def _own_commit(bench: Bench, journal: Journal) -> str:
     """The commit of this run and phase when history has it already, else ''."""
     for commit in bench.history.log(_NEAR_TIP):
         trailers = commit.trailers
-        if trailers.get(RUN_TRAILER) == journal.run_id and trailers.get(PHASE_TRAILER) == journal.phase:
+        if journal.run_id in trailers.get(RUN_TRAILER, ()) and journal.phase in trailers.get(PHASE_TRAILER, ()):
             return commit.id
     return ""
 
@@ -123,14 +123,15 @@ def _replace_files(bench: Bench, journal: Journal) -> None:
         bench.checkpoint("publish:file-replaced")
 
 
-def take_back(bench: Bench, journal: Journal, foreign: list[str]) -> None:
+def take_back(bench: Bench, journal: Journal, foreign: list[str]) -> NoReturn:
     """Undo a publication that is not in history yet; raises `TakenBack` at the end.
 
     Files that hold our text go back to what they were, a person's stay. Our version is kept under
     `refs/lost/<run>`. The entries were never consumed: that comes after the commit.
     """
     tip = bench.history.tip()
-    bench.history.keep_lost(journal.run_id, _with(bench.history.tree(tip.id if tip else None), journal.changes))
+    ours = _with(bench.history.tree(tip.id if tip else None), journal.changes)
+    bench.history.keep_lost(journal.run_id, ours, bench.clock())
     for path, change in journal.changes.items():
         if path_state(bench.workspace, path, change) == "after":
             put(bench.workspace, path, change[0])
@@ -166,6 +167,7 @@ def _commit(bench: Bench, journal: Journal) -> str:
         body=journal.body,
         trailers={RUN_TRAILER: journal.run_id, PHASE_TRAILER: journal.phase, **journal.trailers},
         at=parse_time(journal.at),
+        parent=tip.id if tip else None,
     )
 
 
