@@ -14,7 +14,7 @@ LOG_PATH: Final = "memory/cleanup-log.md"
 
 MAX_LINES: Final = 500
 
-_HEAD: Final = "# Clean-up log\n\nWhat clean-up did, oldest first; `hikidashi restore PATH` brings a record back.\n"
+_HEAD: Final = "# Clean-up log\n\nWhat clean-up did, oldest first; `hikidashi restore PATH` brings a record back.\n\n"
 
 
 def with_operations(log: bytes | None, operations: Sequence[Operation], run_id: str, at: str) -> bytes:

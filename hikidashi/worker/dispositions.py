@@ -26,8 +26,11 @@ def check_dispositions(
     """
     known = {entry.id: entry for entry in entries}
     counted = Counter(d.entry_id for d in dispositions)
-    lines = [f"{i}: no disposition; give one of applied, merged, duplicate, covered, discarded" for i in known
-             if i not in counted]
+    lines = [
+        f"{i}: no disposition; give one of applied, merged, duplicate, covered, discarded"
+        for i in known
+        if i not in counted
+    ]
     lines += [f"{i}: is no entry of this run; take it out" for i in counted if i not in known]
     lines += [f"{i}: has {n} dispositions; give one" for i, n in counted.items() if n > 1 and i in known]
     for disposition in dispositions:

@@ -108,9 +108,7 @@ class Journal:
                 for path, (before, after) in sorted(self.changes.items())
             ],
             "dispositions": [[d.entry_id, d.kind, d.record, d.reason] for d in self.dispositions],
-            "operations": [
-                [o.op, list(o.paths), list(o.into), list(o.categories), o.reason] for o in self.operations
-            ],
+            "operations": [[o.op, list(o.paths), list(o.into), list(o.categories), o.reason] for o in self.operations],
             "subject": self.subject,
             "body": self.body,
             "trailers": {key: list(values) for key, values in self.trailers.items()},

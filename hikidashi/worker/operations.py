@@ -14,7 +14,7 @@ from typing import Final
 from hikidashi.errors import HikidashiError
 from hikidashi.records.record import Record, Tree, parse_record
 from hikidashi.worker.ledger import lost_paths
-from hikidashi.worker.report import Operation
+from hikidashi.worker.report import Operation, OperationKind
 
 __all__ = ["CATEGORIES", "Judged", "judge_operations", "operation_line"]
 
@@ -71,20 +71,22 @@ def _happened(path: str, before: Tree, after: Tree) -> str:
     return "changed" if path in before else "made"
 
 
-def _kind(operation: Operation, before: Tree, after: Tree) -> str:
-    """The kind that the trees show for an operation's paths; '' when they show none."""
+def _kind(operation: Operation, before: Tree, after: Tree) -> OperationKind | None:
+    """The kind that the trees show for an operation's paths; None when they show none."""
     gone = [path for path in operation.paths if path in before and path not in after]
     if operation.into:
         made = [path for path in operation.into if path not in before]
-        return "split" if len(operation.paths) == 1 and len(operation.into) > 1 and made else ("merge" if gone else "")
+        if len(operation.paths) == 1 and len(operation.into) > 1 and made:
+            return "split"
+        return "merge" if gone else None
     if gone:
-        return "drop" if len(gone) == len(operation.paths) else ""
+        return "drop" if len(gone) == len(operation.paths) else None
     shrunk = [_only_lost(before.get(path), after.get(path), path) for path in operation.paths]
     return "trim" if shrunk and all(shrunk) else "rewrite"
 
 
-def _problem(operation: Operation, derived: str, before: Tree, after: Tree) -> str:
-    if not derived:
+def _problem(operation: Operation, derived: OperationKind | None, before: Tree, after: Tree) -> str:
+    if derived is None:
         return "the files do not show such an operation; name what was done"
     # Rewriting may as well only take text away; all other kinds are what they are.
     if operation.op != derived and (operation.op, derived) != ("rewrite", "trim"):
@@ -108,8 +110,10 @@ def _only_lost(before: bytes | None, after: bytes | None, path: str) -> bool:
         old, new = parse_record(path, before), parse_record(path, after)
     except HikidashiError:
         return False
-    return _is_part(new.body.splitlines(), old.body.splitlines()) and _is_part(new.sources, old.sources) and (
-        _fixed(old) == _fixed(new)
+    return (
+        _is_part(new.body.splitlines(), old.body.splitlines())
+        and _is_part(new.sources, old.sources)
+        and (_fixed(old) == _fixed(new))
     )
 
 

@@ -28,7 +28,7 @@ from hikidashi.worker.publish import publish
 from hikidashi.worker.report import Operation, RunReport
 from hikidashi.worker.scratch import Change, Lint, Scratch
 
-__all__ = ["EngineFactory", "Phases", "PROJECT_WAIT_SECONDS"]
+__all__ = ["PROJECT_WAIT_SECONDS", "EngineFactory", "Phases"]
 
 #: Makes the engine of a run; again when the run starts over, since an engine may hold a conversation.
 EngineFactory = Callable[[], Engine]
@@ -220,7 +220,7 @@ def _cleanup_subject(operations: Sequence[Operation]) -> str:
 
 
 def _trailers(engine: str, operations: Sequence[Operation]) -> dict[str, tuple[str, ...]]:
-    trailers = {"Engine": (engine,)}
+    trailers: dict[str, tuple[str, ...]] = {"Engine": (engine,)}
     if operations:
         trailers["Operation"] = tuple(operation_line(operation) for operation in operations)
     return trailers

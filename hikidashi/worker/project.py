@@ -14,7 +14,7 @@ from typing import Final
 from dulwich.errors import NotGitRepository, NotTreeError, ObjectFormatException
 from dulwich.object_store import DiskObjectStore, tree_lookup_path
 from dulwich.objects import Blob, Commit, ObjectID
-from dulwich.refs import DiskRefsContainer, HEADREF
+from dulwich.refs import HEADREF, DiskRefsContainer
 
 from hikidashi.config.workspace import Workspace
 

@@ -39,7 +39,7 @@ class Guarded(Protocol):
         """Raises `LostClaim` when the claim is no longer ours."""
 
 
-class TakenBack(Exception):  # noqa: N818 - a signal between two modules of this room, never shown
+class TakenBack(Exception):
     """A person changed a file while a publication stood half-way; it was taken back. `paths` are theirs."""
 
     def __init__(self, paths: list[str]) -> None:

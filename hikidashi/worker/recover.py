@@ -63,7 +63,7 @@ def _taken_back(bench: Bench, journal: Journal, paths: list[str]) -> str:
     row = run_row(bench.connection, journal.run_id)
     if row is not None and row.outcome == "running":
         outcome = "partial" if "integration" in row.phases else "conflict"
-        close_run(bench.connection, row.run_id, outcome, bench.clock(), {**row.report, "outcome": outcome, "message": line})
+        _end(bench, row, outcome, line)
     return line
 
 
@@ -75,10 +75,17 @@ def _close(bench: Bench, row: RunRow) -> list[str]:
         outcome, message = "partial", f"killed: {_INTEGRATED}"
     else:
         outcome, message = "crashed", "killed before it published anything; its entries stayed staged"
-    close_run(bench.connection, row.run_id, outcome, bench.clock(), {**row.report, "outcome": outcome, "message": message})
+    _end(bench, row, outcome, message)
     lines = [f"run {row.run_id} {message}"]
     if outcome == "crashed" and len(row.batch) == 1:
         # Closed first, counted second: killed in between, the crash goes uncounted, which costs one more try.
         # The other order could count one crash twice and set a sound entry aside.
-        lines += [f"entry {i} went to quarantine: runs over it alone died" for i in bench.store.count_failure(row.batch)]
+        lines += [
+            f"entry {i} went to quarantine: runs over it alone died" for i in bench.store.count_failure(row.batch)
+        ]
     return lines
+
+
+def _end(bench: Bench, row: RunRow, outcome: str, message: str) -> None:
+    report = {**row.report, "outcome": outcome, "message": message}
+    close_run(bench.connection, row.run_id, outcome, bench.clock(), report)

@@ -27,7 +27,6 @@ from hikidashi.worker.tree_files import put
 __all__ = ["RestoreReport", "restore"]
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
     """What was brought back."""
@@ -108,7 +107,8 @@ def _record_path(path: str) -> str:
     name = PurePosixPath(path.replace("\\", "/")).as_posix().removeprefix(f"{HOME_NAME}/")
     if not (is_publishable(name) or (name.startswith("memory/workflow/") and is_publishable(f"memory/{name[16:]}"))):
         raise UsageError(
-            f"{path[:200]!r} is no record; give a path like memory/decisions/some-slug.md (`hikidashi log -p` lists them)"
+            f"{path[:200]!r} is no record; give a path like memory/decisions/some-slug.md "
+            "(`hikidashi log -p` lists them)"
         )
     return name
 

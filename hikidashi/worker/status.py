@@ -37,7 +37,8 @@ def workspace_status(
     since = paused_at(connection)
     loaded = read_tree(workspace)
     return {
-        "workspace": {"root": str(workspace.root), "id": workspace.id},
+        "workspace": str(workspace.root),
+        "workspace_id": workspace.id,
         "engine": engine.name,
         "engine_reason": engine.reason,
         "staging": {
@@ -46,7 +47,8 @@ def workspace_status(
             "pending": totals.pending,
             "invalid": totals.invalid,
             "quarantined": totals.quarantined,
-            "over_threshold": over,
+            "over_threshold": over is not None,
+            "over_threshold_reason": over,
             "batch_limit": batch_limit(connection),
         },
         "claim": None
@@ -83,7 +85,9 @@ def _idle_reason(totals: StagingTotals, over: str | None, since: str, running: b
     if not totals.entries and not totals.pending:
         return "nothing is staged"
     if over is None:
-        return f"{totals.entries} entries wait, below every threshold of staging.*; `hikidashi consolidate` runs at once"
+        return (
+            f"{totals.entries} entries wait, below every threshold of staging.*; `hikidashi consolidate` runs at once"
+        )
     if row is not None and row.outcome not in ("done", "partial", "running"):
         message = row.report.get("message") or row.outcome
         return f"the last run ended as {row.outcome}: {message}"

@@ -21,8 +21,8 @@ PathState = Literal["before", "after", "foreign"]
 FOREIGN: Final = object()
 
 
-def _live_bytes(workspace: Workspace, path: str) -> bytes | None | object:
-    """The file's bytes, None when there is none, `FOREIGN` for a link, a folder or a link on the way."""
+def _live_bytes(workspace: Workspace, path: str) -> object:
+    """The file's bytes (`bytes`), None when there is none, `FOREIGN` for a link, a folder or a link on the way."""
     place = workspace.home
     with storage_errors(f"read {workspace.home / path}"):
         for part in path.split("/"):
