@@ -86,6 +86,8 @@ class PlainEngine:
         for entry in materials.entries:
             scratch.begin_turn()
             path = f"memory/decisions/{entry.title.lower().replace(' ', '-')}.md"
+            while path in scratch.tree:  # a person has one of that name
+                path = f"{path.removesuffix('.md')}-b.md"
             text = render_record(decision(path, f"# {entry.title}\n\n{entry.body}\n\n{entry.id}\n", [entry.source]))
             scratch.write(path, text.decode(), [entry.id])
             self._summarise(scratch, entry)
@@ -222,6 +224,8 @@ class Workshop:
         assert History(self.workspace.history).tree() == tree
         assert not self.workspace.journal.exists()
         assert not self.workspace.claim_path.exists()
-        assert not list(self.workspace.home.rglob(f"{TEMP_PREFIX}*"))
+        folders = (self.workspace.memory, self.workspace.knowledge)
+        left = [path for folder in folders for path in folder.rglob(f"{TEMP_PREFIX}*")]
+        assert left + list(self.workspace.home.glob(f"{TEMP_PREFIX}*")) == []
         open_runs = self.connection.execute("SELECT count(*) FROM runs WHERE outcome = 'running'").fetchone()
         assert open_runs[0] == 0
