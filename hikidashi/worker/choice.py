@@ -17,8 +17,10 @@ from hikidashi.worker.words import CHOICE_WORDS, FUNCTION_WORDS, NEGATIONS
 
 __all__ = ["Choice", "content", "negated", "read_choice", "supersedes"]
 
-_END = r"(?=$|[,;:(–—、，。]| (?:in|for|on|at|because|since|as|when|und|weil|für|in|car|parce|pour|dans|porque|para|perché" \
+_END = (
+    r"(?=$|[,;:(–—、，。]| (?:in|for|on|at|because|since|as|when|und|weil|für|in|car|parce|pour|dans|porque|para|perché"
     r"|per|потому|для|в)\b)"
+)
 _OLD: Final = r"(?P<old>[^\s,;:]+(?: [^\s,;:]+){0,3}?)" + _END
 _NEW_END: Final = r"(?P<new>[^\s,;:]+(?: [^\s,;:]+){0,3}?)" + _END
 _MID_OLD: Final = r"(?P<old>[^\s,;:]+(?: [^\s,;:]+){0,3}?)"
@@ -31,9 +33,9 @@ _PLAIN: Final = tuple(
     re.compile(pattern)
     for pattern in (
         # NEW instead of OLD
-        r"(?P<left>.+?),? (?:instead of|rather than|in place of|in favou?r over|statt|anstatt|anstelle von|au lieu d(?:e |')"
-        r"|plutôt que|à la place de|en lugar de|en vez de|em vez de|ao invés d[eo]|no lugar d[eo]|invece di|al posto di"
-        r"|вместо) ?(?:using |the |der |des |dem |du |del )?" + _OLD,
+        r"(?P<left>.+?),? (?:instead of|rather than|in place of|statt|anstatt|anstelle von|au lieu d(?:e |')|plutôt que"
+        r"|à la place de|en lugar de|en vez de|em vez de|ao invés d[eo]|no lugar d[eo]|invece di|al posto di|вместо)"
+        r" ?(?:using |the |der |des |dem |du |del )?" + _OLD,
         r"\bprefer\w* (?P<left>.+?) (?:over|to) " + _OLD,
         # from OLD to NEW
         r"\b(?:switch|mov|migrat|chang|go)\w*(?: away)? from " + _MID_OLD + r" to " + _NEW_END,
@@ -55,7 +57,11 @@ _PLAIN: Final = tuple(
         _TIGHT_OLD + r"(?:の代わりに|に代えて|をやめて|から卒業して)、?\s*" + _TIGHT_NEW + r"(?:を|に|へ|で|$)",
         _TIGHT_OLD + r"から\s*" + _TIGHT_NEW + r"(?:に|へ)(?:移行|切り替え|切替|変更|乗り換え)",
         r"用\s*" + _TIGHT_NEW + r"\s*(?:代替|替代|取代|替换)\s*" + _TIGHT_OLD + r"(?=$|[、。,，\s])",
-        r"(?:从|由)\s*" + _TIGHT_OLD + r"\s*(?:改为|改成|换成|换到|切换到|切换为|迁移到|改用)\s*" + _TIGHT_NEW + r"(?=$|[、。,，])",
+        r"(?:从|由)\s*"
+        + _TIGHT_OLD
+        + r"\s*(?:改为|改成|换成|换到|切换到|切换为|迁移到|改用)\s*"
+        + _TIGHT_NEW
+        + r"(?=$|[、。,，])",
         r"(?:把|将)\s*" + _TIGHT_OLD + r"\s*(?:换成|改成|改为|替换为|替换成)\s*" + _TIGHT_NEW + r"(?=$|[、。,，])",
         _TIGHT_OLD + r"\s*대신에?\s*" + _TIGHT_NEW + r"(?:을|를|로|으로|\s|$)",
         _TIGHT_OLD + r"에서\s*" + _TIGHT_NEW + r"(?:으로|로)(?:\s|$)",
@@ -74,7 +80,11 @@ _NEGATING: Final = tuple(
         r"\bno " + _MID_OLD + r",? sino " + _NEW_END,
         r"\bне " + _MID_OLD + r", а " + _NEW_END,
         _TIGHT_OLD + r"(?:では?なくて?|じゃなくて?)、?\s*" + _TIGHT_NEW + r"(?:を|に|へ|で|$)",
-        r"(?:不再用|不再使用|不用|不要用|弃用)\s*" + _TIGHT_OLD + r"\s*[,，]?\s*(?:而是用|改用|而用|换成|用)\s*" + _TIGHT_NEW + r"(?=$|[、。,，])",
+        r"(?:不再用|不再使用|不用|不要用|弃用)\s*"
+        + _TIGHT_OLD
+        + r"\s*[,，]?\s*(?:而是用|改用|而用|换成|用)\s*"
+        + _TIGHT_NEW
+        + r"(?=$|[、。,，])",
         r"用\s*" + _TIGHT_NEW + r"\s*[,，]?\s*(?:而不是|而非|不用)\s*" + _TIGHT_OLD + r"(?=$|[、。,，\s])",
         _TIGHT_OLD + r"(?:이|가)?\s*아니라\s*" + _TIGHT_NEW + r"(?:을|를|로|으로|\s|$)",
     )
@@ -87,14 +97,24 @@ _REASON: Final = re.compile(
 )
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|[。！？\n]+")
 _TOKEN: Final = re.compile(r"[^\W\d_]+['’][^\W\d_]+|[^\s\"'`*()\[\]{}<>,;:!?。、，；：！？「」『』（）【】]+")
-_CJK_PART: Final = re.compile("[\u4e00-\u9fff\u3400-\u4dbf]+|[\u30a0-\u30ff]+|[\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_PARTICLES: Final = frozenset("을 를 이 가 은 는 의 에 로 으로 와 과 도 만 에서 대신 대신에 아니라 代 替 取代 代替 替代 替换".split())
-_CONNECTIVES: Final = frozenset(
+_CJK_PART: Final = re.compile(
+    "[\u4e00-\u9fff\u3400-\u4dbf]+|[\u30a0-\u30ff]+|[\uac00-\ud7af]+|[^\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
+)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PARTICLES: Final = _words(
+    "을 를 이 가 은 는 의 에 로 으로 와 과 도 만 에서 대신 대신에 아니라 代 替 取代 代替 替代 替换"
+)
+_CONNECTIVES: Final = _words(
     "instead rather place favor favour longer stop but away over replace replaced statt anstatt anstelle durch ersetzen"
     " lieu plutôt place remplacer lugar vez invés invece posto reemplazar sustituir substituir вместо заменить mehr"
     " sondern sino from von auf nach than in on"
     " umsteigen wechseln umstellen migrieren migrer passer migrar mudar cambiar pasar passar passare migrare перейти"
-    " переходим переход 移行 切替 変更 改用 不用 而不是 而非 改为 换成 변경 교체 바꾸자 바꾼다".split()
+    " переходим переход 移行 切替 変更 改用 不用 而不是 而非 改为 换成 변경 교체 바꾸자 바꾼다"
 )
 _MAX_SENTENCES: Final = 10
 

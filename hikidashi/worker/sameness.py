@@ -36,7 +36,8 @@ _SOFT_HAN: Final = str.maketrans("", "", "的了吧呢啊嘛")
 
 #: Negations of languages that are written without spaces, or where they hang on the word.
 _NEGATION_PARTS: Final = re.compile(
-    "(?:ない|なく|なし|ません|ぬ|ずに|ずと|禁止|不要|不可|非|無し|不|没|沒|别|別|勿|未|无|無|莫|안 |못 |않|없|말고|말아|마세요|아니)"
+    "(?:ない|なく|なし|ません|ぬ|ずに|ずと|禁止|不要|不可|非|無し|不|没|沒|别|別|勿|未|无|無|莫"
+    "|안 |못 |않|없|말고|말아|마세요|아니)"
 )
 
 Fingerprint = frozenset[str]
@@ -75,9 +76,9 @@ def fingerprint(text: str) -> Fingerprint:
             continue
         if folded in NEGATIONS or folded.endswith(("n't", "n’t")):
             tokens.add("not")
-        elif folded in POLAR_WORDS or _MARKED.search(word) or _CAMEL.search(word):
-            tokens.add(folded)
-        elif word[0].isupper() and position and not words[position - 1].endswith((".", ":")):
+            continue
+        name = word[0].isupper() and position and not words[position - 1].endswith((".", ":"))
+        if name or folded in POLAR_WORDS or _MARKED.search(word) or _CAMEL.search(word):
             tokens.add(folded)
     tokens.update("not:" + part.strip() for part in _NEGATION_PARTS.findall(text))
     return frozenset(tokens)
