@@ -93,6 +93,12 @@ class Scratch:
             self._now, self._named = before, named
         return findings
 
+    def abandon_turn(self) -> None:
+        """Take the turn back without judging it."""
+        if self._turn is None:
+            raise RuntimeError("abandon_turn without begin_turn")
+        (self._now, self._named), self._turn = self._turn, None
+
     def changes(self) -> dict[str, Change]:
         """Path -> bytes before and after, for each file that differs from the start of the phase."""
         paths = sorted(self._before.keys() | self._now.keys())
