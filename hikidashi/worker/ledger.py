@@ -25,12 +25,10 @@ __all__ = [
     "last_run",
     "losses_left",
     "note_run",
-    "paused_at",
     "protect",
     "protected_blobs",
     "run_row",
     "set_batch_limit",
-    "set_paused",
     "start_run",
     "unfinished_runs",
 ]
@@ -201,13 +199,3 @@ def batch_limit(connection: sqlite3.Connection) -> int | None:
 def set_batch_limit(connection: sqlite3.Connection, limit: int | None) -> None:
     """Set or (None) lift the smaller batch."""
     _set_meta(connection, "batch_limit", "" if limit is None else str(limit))
-
-
-def paused_at(connection: sqlite3.Connection) -> str:
-    """Since when consolidation is paused; '' when it is not."""
-    return _meta(connection, "paused_at")
-
-
-def set_paused(connection: sqlite3.Connection, at: str) -> None:
-    """Pause consolidation as of `at` (ISO 8601), or with '' resume it."""
-    _set_meta(connection, "paused_at", at)

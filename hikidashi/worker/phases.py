@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from hikidashi.config.settings import Settings
@@ -20,7 +20,7 @@ from hikidashi.worker.cleanup_log import LOG_PATH, with_operations
 from hikidashi.worker.dispositions import check_dispositions
 from hikidashi.worker.edits import Edits, commit_edits
 from hikidashi.worker.engine import Engine
-from hikidashi.worker.gate import cleanup_gate, cleanup_materials, integration_gate, integration_materials
+from hikidashi.worker.gate import cleanup_phase, integration_phase
 from hikidashi.worker.journal import Journal, Phase
 from hikidashi.worker.operations import judge_operations, operation_line
 from hikidashi.worker.project import find_project
@@ -54,7 +54,6 @@ class Phases:
     #: Raises `BudgetSpent` or `LostClaim`; called before each turn.
     check: Callable[[], None]
     sleep: Callable[[float], None] = time.sleep
-    read_only: frozenset[str] = field(default_factory=frozenset)
 
     def integrate(self, entries: Sequence[Entry]) -> None:
         """Steps 3 to 6: work the entries in and publish, started over once if a person wrote meanwhile."""
@@ -77,9 +76,8 @@ class Phases:
         checkpoint = self.bench.checkpoint
         tree = self._snapshot().tree
         checkpoint("run:snapshot")
-        materials = integration_materials(self.bench, self.settings, tree, entries)
+        materials, lint = integration_phase(self.bench, self.settings, tree, entries)
         self._note(materials.notices)
-        lint = integration_gate(self.bench, self.settings, tree, entries, materials)
         scratch = Scratch(tree, lint, self._turn)
         checkpoint("run:materials")
         dispositions = self.engine.integrate(scratch, materials)
@@ -107,8 +105,7 @@ class Phases:
     def _clean_up(self) -> None:
         checkpoint = self.bench.checkpoint
         tree = self._snapshot().tree
-        materials = cleanup_materials(self.bench, self.settings, tree)
-        lint = cleanup_gate(self.bench, self.settings, tree, materials)
+        materials, lint = cleanup_phase(self.bench, self.settings, tree)
         scratch = Scratch(tree, lint, self._turn)
         claimed = self.engine.clean_up(scratch, materials)
         checkpoint("run:cleaned-up")

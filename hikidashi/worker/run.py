@@ -25,8 +25,9 @@ from hikidashi.staging.store import StagingStore, next_batch
 from hikidashi.times import Clock, format_time, now
 from hikidashi.ulid import random_ulid
 from hikidashi.worker.bench import Bench, Checkpoint, no_checkpoint
-from hikidashi.worker.ledger import batch_limit, close_run, paused_at, set_batch_limit, start_run
+from hikidashi.worker.ledger import batch_limit, close_run, set_batch_limit, start_run
 from hikidashi.worker.outcomes import CONTENT_FAILURES, FAILURES, exit_code, outcome_of
+from hikidashi.worker.pause import paused_since
 from hikidashi.worker.phases import EngineFactory, Phases
 from hikidashi.worker.recover import recover
 from hikidashi.worker.report import Outcome, RunReport
@@ -57,7 +58,7 @@ def run_consolidation(
     """
     began = time.monotonic()
     report = RunReport(run_id=random_ulid(clock()), engine="", started_at=format_time(clock()))
-    since = paused_at(connection)
+    since = paused_since(connection)
     if since:
         report.message = f"paused since {since}; run `hikidashi resume`"
         return report

@@ -22,7 +22,7 @@ from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.staging.store import StagingStore
 from hikidashi.staging.trigger import over_threshold
 from hikidashi.times import Clock, now
-from hikidashi.worker.ledger import paused_at
+from hikidashi.worker.pause import paused_since
 
 __all__ = ["LOG_BYTES", "Started", "spawn_worker", "start_if_due", "worker_command", "worker_environment"]
 
@@ -150,7 +150,7 @@ def start_if_due(
     environ = os.environ if environ is None else environ
     if environ.get("HIKIDASHI_DISABLE", "0") not in ("", "0"):
         return None, "HIKIDASHI_DISABLE is set"
-    since = paused_at(connection)
+    since = paused_since(connection)
     if since:
         return None, f"paused since {since}; run `hikidashi resume`"
     reason = over_threshold(StagingStore(workspace, connection, clock).totals(), settings, clock())

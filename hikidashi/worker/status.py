@@ -9,13 +9,14 @@ from typing import Any
 from hikidashi.config.settings import EngineChoice, Settings
 from hikidashi.config.workspace import Workspace
 from hikidashi.records.library import read_tree
+from hikidashi.records.linter import read_only_paths
 from hikidashi.staging.claim import read_claim
 from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.staging.store import StagingStore, StagingTotals
 from hikidashi.staging.trigger import over_threshold
 from hikidashi.times import Clock, now
-from hikidashi.worker.gate import unwritable
-from hikidashi.worker.ledger import RunRow, batch_limit, last_run, paused_at
+from hikidashi.worker.ledger import RunRow, batch_limit, last_run
+from hikidashi.worker.pause import paused_since
 
 __all__ = ["run_form", "workspace_status"]
 
@@ -34,7 +35,7 @@ def workspace_status(
     over = over_threshold(totals, settings, clock())
     claim = read_claim(workspace, clock=clock, processes=processes, max_seconds=settings.worker.max_seconds)
     row = last_run(connection)
-    since = paused_at(connection)
+    since = paused_since(connection)
     loaded = read_tree(workspace)
     return {
         "workspace": str(workspace.root),
@@ -63,10 +64,10 @@ def workspace_status(
             "reason": claim.reason,
         },
         "last_run": None if row is None else run_form(row),
-        "paused_at": since or None,
+        "paused_at": since,
         "unfinished_publication": workspace.journal.exists(),
-        "read_only": [finding.to_dict() for finding in (*loaded.findings, *unwritable(loaded.tree))],
-        "idle_reason": _idle_reason(totals, over, since, claim is not None and claim.alive, row),
+        "read_only": [finding.to_dict() for finding in (*loaded.findings, *read_only_paths(loaded.tree).values())],
+        "idle_reason": None if claim is not None and claim.alive else _idle_reason(totals, over, since, row),
     }
 
 
@@ -76,10 +77,10 @@ def run_form(row: RunRow) -> dict[str, Any]:
     return {**report, "outcome": row.outcome, "started_at": row.started_at, "finished_at": row.finished_at or None}
 
 
-def _idle_reason(totals: StagingTotals, over: str | None, since: str, running: bool, row: RunRow | None) -> str | None:
-    """Why nothing is consolidated now, in one line; None when something is."""
-    if running:
-        return None
+def _idle_reason(
+    totals: StagingTotals, over: str | None, since: str | None, running: bool, row: RunRow | None
+) -> str | None:
+    """Why nothing is consolidated now, in one line."""
     if since:
         return f"paused since {since}; run `hikidashi resume`"
     if not totals.entries and not totals.pending:

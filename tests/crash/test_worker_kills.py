@@ -119,9 +119,10 @@ def test_recovery_killed_at_any_checkpoint_is_recovered_by_the_next(
     workshop.drain()
     workshop.assert_whole(ids if not edited else ids[1:])
     if edited:
-        assert "A person's own words." in b"".join(
-            text for _, text in workshop.history.versions(decision_path(1)) if text
-        ).decode()
+        assert (
+            "A person's own words."
+            in b"".join(text for _, text in workshop.history.versions(decision_path(1)) if text).decode()
+        )
 
 
 def test_twelve_kills_at_random_moments_in_a_row_lose_nothing(driver: Driver, workshop: Workshop) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -191,7 +190,7 @@ def test_a_good_journal_writes_through_no_link(workshop: Workshop, tmp_path: Pat
     write_journal(workshop.workspace, _journal(dispositions=(), changes={"memory/decisions/a.md": (None, b"new\n")}))
     lines = recover(workshop.bench(), "")
     assert "taken back" in lines[0]
-    assert os.listdir(outside) == []
+    assert list(outside.iterdir()) == []
     assert not workshop.workspace.journal.exists()
 
 
