@@ -28,11 +28,11 @@ SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
 
 -- name: last_run
 SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
-ORDER BY started_at DESC, run_id DESC LIMIT 1
+ORDER BY rowid DESC LIMIT 1
 
 -- name: unfinished_runs
 SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
-WHERE outcome = 'running' AND run_id <> :run_id ORDER BY started_at, run_id
+WHERE outcome = 'running' AND run_id <> :run_id ORDER BY rowid
 
 -- name: protect
 INSERT INTO protected (path, blob, cause, at) VALUES (:path, :blob, :cause, :at)
