@@ -119,6 +119,7 @@ def _start(context: Transition, before: Tree) -> _Start:
     if start is None or start.tree != before:  # the same bytes objects, turn after turn: no text is compared
         tree = dict(before)
         library = Library(tree)
+        context.memo.clear()
         start = context.memo["start"] = _Start(tree, library, cross_errors(library, tree))
     return start
 
