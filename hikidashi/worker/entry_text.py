@@ -71,15 +71,15 @@ def one_line(text: str, limit: int) -> str:
     return line
 
 
-def _plain_line(line: str) -> str:
-    """A line outside code, with all that a Markdown parser would take for structure of the record."""
+def _plain_line(line: str, down: int) -> str:
+    """A line outside code, without all that a Markdown parser would take for structure of the record."""
     line = line.replace("<!--", r"<\!--")
     if _RULE.match(line):
         return "* * *"
     if _MERGE_MARKER.match(line) or _UNDERLINE.match(line):
         return "\\" + line.lstrip()
     line = _ATTRIBUTION.sub(r"\1-", line)
-    return _HEADING.sub(lambda match: match[1] + "#" * min(6, max(3, len(match[2]) + 2)), line)
+    return _HEADING.sub(lambda match: match[1] + "#" * min(6, len(match[2]) + down), line)
 
 
 def _code_line(line: str) -> str:
@@ -89,6 +89,9 @@ def _code_line(line: str) -> str:
 
 def _neutral(text: str) -> str:
     lines: list[str] = []
+    # a line in code that looks like a heading only makes the real ones stand deeper
+    levels = [len(match[2]) for line in text.split("\n") if (match := _HEADING.match(line))]
+    down = max(0, 3 - min(levels, default=3))
     fence = ""
     for line in text.split("\n"):
         match = _FENCE.match(line)
@@ -100,7 +103,7 @@ def _neutral(text: str) -> str:
             fence = "" if closing else fence
             lines.append(_code_line(line))
         else:
-            lines.append(_plain_line(line.rstrip()))
+            lines.append(_plain_line(line.rstrip(), down))
     if fence:
         lines.append(fence)
     return "\n".join(lines)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 from hikidashi.config.settings import Settings
@@ -79,7 +80,7 @@ class Integration:
 
     def run(self, entries: Collection[Entry]) -> list[Disposition]:
         """All entries, oldest first, then the summary's lists of records."""
-        for entry in sorted(entries, key=lambda e: (parse_time(e.source.at), e.id)):
+        for entry in _in_order(entries):
             self._plans[entry.id] = self._take(entry)
         self._write_lists()
         return [self._settled(self._plans[entry.id]).disposition(entry) for entry in entries]
@@ -147,7 +148,7 @@ class Integration:
 
     def _write_summary(self, entry_ids: Collection[str]) -> bool:
         """Write the summary if it says something new; False when it has no room or nothing to say."""
-        text = self._summary.text(self._shelf)
+        text = self._summary.text(self._shelf.records.values())
         if text is None:
             return False
         if text.encode("utf-8") != self._scratch.tree.get(SUMMARY):
@@ -171,6 +172,23 @@ class Integration:
                 f"{self._failures} entries in a row were refused: {_said(findings)}; the next run takes fewer at once"
             )
         return discarded(f"the linter refused it: {_said(findings)}")
+
+
+def _in_order(entries: Collection[Entry]) -> list[Entry]:
+    """Oldest first; but an attempt comes after the open request of its session, which is written at its end."""
+    opened: dict[tuple[str, str], datetime] = {}
+    for entry in entries:
+        if entry.kind == "request" and entry.status != "done":
+            key, at = (entry.source.host, entry.source.session_id), parse_time(entry.source.at)
+            opened[key] = min(at, opened.get(key, at))
+
+    def moment_of(entry: Entry) -> tuple[datetime, bool, str]:
+        at = parse_time(entry.source.at)
+        if entry.kind == "attempt":
+            at = max(at, opened.get((entry.source.host, entry.source.session_id), at))
+        return at, entry.kind == "attempt", entry.id
+
+    return sorted(entries, key=moment_of)
 
 
 def _said(findings: list[Finding]) -> str:

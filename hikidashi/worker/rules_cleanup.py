@@ -9,14 +9,14 @@ from dataclasses import replace
 
 from hikidashi.config.settings import Settings
 from hikidashi.records.library import Library
-from hikidashi.records.record import SUMMARY, Record, render_record
+from hikidashi.records.record import SUMMARY, Record, read_record, render_record
 from hikidashi.source import Source, trust_rank
 from hikidashi.times import parse_time
 from hikidashi.worker.engine import CleanupMaterials
 from hikidashi.worker.report import Operation
 from hikidashi.worker.rules_summary import Summary
 from hikidashi.worker.scratch import Scratch
-from hikidashi.worker.shelf import Shelf, joined_sources
+from hikidashi.worker.shelf import joined_sources
 
 __all__ = ["CleanUp", "trimmed_sources"]
 
@@ -58,7 +58,7 @@ class CleanUp:
         """The record at `path`, if this run may change it and has not done so yet."""
         if path in self._touched or path in self._materials.read_only:
             return None
-        return Library(self._scratch.tree).get(path)
+        return self._record_now(path)
 
     def _merge(self, group: tuple[str, ...]) -> None:
         """Records that say the same become the oldest one, or the one that a person vouches for."""
@@ -71,7 +71,8 @@ class CleanUp:
             self._merge_pair(keeper, gone)
 
     def _record_now(self, path: str) -> Record | None:
-        return Library(self._scratch.tree).get(path)
+        data = self._scratch.tree.get(path)
+        return None if data is None else read_record(path, data).record
 
     def _merge_pair(self, keeper: Record, gone: Record) -> None:
         if not _as_good(keeper, gone):
@@ -125,6 +126,8 @@ class CleanUp:
         if record is None:
             return
         if record.kind == "request" and record.status == "open":
+            if record.pinned:
+                return
             operation = Operation(op="rewrite", paths=(path,), categories=("outdated",), reason=evidence)
             self._do(operation, [replace(record, status="withdrawn")])
             return
@@ -162,7 +165,7 @@ class CleanUp:
         if SUMMARY in self._materials.read_only or SUMMARY not in tree:
             return
         summary = Summary.read(tree)
-        text = summary.text(Shelf(tree)) if summary.has_block else None
+        text = summary.text(Library(tree).records()) if summary.has_block else None
         if text is not None and text.encode("utf-8") != tree[SUMMARY]:
             self._scratch.write(SUMMARY, text)
 

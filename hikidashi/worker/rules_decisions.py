@@ -10,8 +10,16 @@ from hikidashi.staging.entry import Entry
 from hikidashi.times import parse_time
 from hikidashi.worker.choice import content, read_choice, supersedes
 from hikidashi.worker.rules_plan import Plan, at_hand, discarded
-from hikidashi.worker.rules_text import add_to_section, bullet, decision_body, entry_title, moment, statement
-from hikidashi.worker.rules_text import topic_of, topic_of_entry
+from hikidashi.worker.rules_text import (
+    add_to_section,
+    bullet,
+    decision_body,
+    entry_title,
+    moment,
+    statement,
+    topic_of,
+    topic_of_entry,
+)
 from hikidashi.worker.sameness import Wording, same
 from hikidashi.worker.shelf import Shelf, joined_sources, later
 

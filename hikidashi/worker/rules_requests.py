@@ -9,6 +9,7 @@ from hikidashi.records.record import Record, free_slug, make_slug, record_path
 from hikidashi.source import trust_rank
 from hikidashi.staging.entry import Entry
 from hikidashi.times import parse_time
+from hikidashi.worker.choice import content
 from hikidashi.worker.entry_text import cut_line, mute_references, one_line
 from hikidashi.worker.rules_plan import Plan, SummaryLine, at_hand, discarded
 from hikidashi.worker.rules_text import (
@@ -36,10 +37,12 @@ FAILURES: Final = "Known failures"
 #: Characters of what follows the title in a line of the summary.
 _MAX_PROOF: Final = 160
 _MAX_LINE: Final = 300
+#: Content words that make a line more than a repetition.
+_NEW_WORDS: Final = 3
 
 
-def first_words(entry: Entry) -> str:
-    """The first line of an entry's body that says more than its title; '' for none."""
+def proof_of(entry: Entry) -> str:
+    """The first line of an entry's body that is not its title again; '' for none."""
     for line in entry.body.split("\n"):
         text = mute_references(one_line(line, _MAX_PROOF))
         if normal(text) and normal(text) != normal(entry_title(entry)):
@@ -47,9 +50,20 @@ def first_words(entry: Entry) -> str:
     return ""
 
 
+def _cure_of(entry: Entry) -> str:
+    """The first line of an attempt's body that tells more than the title, which names command and error already."""
+    title = set(content(entry_title(entry)))
+    for line in entry.body.split("\n"):
+        text = mute_references(one_line(line, _MAX_PROOF))
+        if len(set(content(text)) - title) >= _NEW_WORDS:
+            return text
+    return ""
+
+
 def summary_line(entry: Entry, section: str) -> SummaryLine:
     """The entry as one line of the summary: date, what, and the proof or the cause."""
-    title, more = entry_title(entry), first_words(entry)
+    title = entry_title(entry)
+    more = proof_of(entry) if section == RECENT else _cure_of(entry)
     end = "" if not more else (" " if title.endswith((".", "…", "!", "?", ":", "。")) else ". ") + more
     text = cut_line(f"- {minute(entry.source.at)}: {title}{end}", _MAX_LINE)
     return SummaryLine(section=section, text=text, source=entry.source)
@@ -72,7 +86,8 @@ def _matching(entry: Entry, shelf: Shelf, *, any_topic: bool = False) -> list[Re
 
 
 def _may_take(record: Record, entry: Entry) -> bool:
-    return trust_rank(entry.trust) <= trust_rank(record.trust)
+    """Whether the record may take in the entry's words; an attempt's stand in a section of their own, as evidence."""
+    return entry.kind == "attempt" or trust_rank(entry.trust) <= trust_rank(record.trust)
 
 
 def plan_request(entry: Entry, shelf: Shelf) -> Plan:
@@ -130,7 +145,7 @@ def _plan_done(entry: Entry, shelf: Shelf) -> Plan:
     for record in closing:
         closed = replace(record, status="done", updated_at=later(record.updated_at, moment(entry)))
         if _may_take(record, entry):
-            body = with_done_line(record.body, entry, first_words(entry))
+            body = with_done_line(record.body, entry, proof_of(entry))
             sources = joined_sources(record.sources, [entry.source])
             closed = replace(closed, sources=sources, body=record.body if body is None else body)
             takes.append(record.path)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -24,10 +24,10 @@ from hikidashi.records.record import SUMMARY, Record, Tree, normal_body, read_re
 from hikidashi.source import Source
 from hikidashi.times import parse_time
 from hikidashi.worker.entry_text import mute_references, one_line
-from hikidashi.worker.rules_requests import FAILURES, RECENT
 from hikidashi.worker.rules_plan import SummaryLine
+from hikidashi.worker.rules_requests import FAILURES, RECENT
 from hikidashi.worker.rules_text import minute, speaker, statement
-from hikidashi.worker.shelf import Shelf, later
+from hikidashi.worker.shelf import later
 from hikidashi.worker.tokens import estimate_tokens
 
 __all__ = ["BEGIN", "END", "MAX_SUMMARY_SOURCES", "Summary"]
@@ -54,7 +54,7 @@ _DATED_LINE: Final = re.compile(r"- (\d{4}-\d{2}-\d{2} \d{2}:\d{2}): \S")
 _REFERENCE_LINE: Final = re.compile(r"- .*(?:^|\s)#[a-z0-9][a-z0-9-]*$")
 _MORE: Final = re.compile(r"- … and \d+ more in memory/[a-z]+/$")
 _OPEN_ITEM: Final = re.compile(r"^\s*[-*+] \[ \] (.+)$", re.MULTILINE)
-_BULLET: Final = re.compile(r"^\s*[-*+] (?!\[[xX]\])(.+)$", re.MULTILINE)
+_LEFT_OPEN: Final = re.compile(r"^Left open:\n+[-*+] (.+)$", re.MULTILINE)
 
 #: Lines by section, sources by line, `updated_at`.
 DraftState = tuple[dict[str, list[str]], dict[str, list[Source]], str]
@@ -136,6 +136,19 @@ class Summary:
         text = line.text
         return text in self.lines[line.section] and line.source in self.sources()
 
+    def state(self) -> DraftState:
+        """What `restore` needs to take an entry back."""
+        lines = {name: list(lines) for name, lines in self.lines.items()}
+        return lines, {text: list(sources) for text, sources in self.fresh.items()}, self.updated_at
+
+    def restore(self, state: DraftState) -> None:
+        """Take back what came since `state`."""
+        self.lines, self.fresh, self.updated_at = state
+
+    def touch(self, at: str) -> None:
+        """Something at `at` (an entry's time) changed what the summary says."""
+        self.updated_at = later(self.updated_at, at) if self.updated_at else at
+
     def sources(self) -> tuple[Source, ...]:
         """Sources of entries whose line stands there: this run's by their line, older ones by its minute."""
         standing = {text for lines in self.lines.values() for text in lines}
@@ -148,14 +161,14 @@ class Summary:
         kept = newest[:MAX_SUMMARY_SOURCES]
         return tuple(sorted(kept, key=lambda s: (parse_time(s.at), s.host, s.session_id, s.lines, s.uuids)))
 
-    def text(self, shelf: Shelf) -> str | None:
+    def text(self, records: Collection[Record]) -> str | None:
         """The file's text with the records as they are now; None when there is nothing to write.
 
         None too when the person's text leaves no room for even an empty block.
         """
         sections = {
-            DECISIONS: _decisions(shelf),
-            OPEN: _open(shelf),
+            DECISIONS: _decisions(records),
+            OPEN: _open(records),
             **{name: list(self.lines[name]) for name in _DATED},
         }
         if not self.has_block and not any(sections.values()):
@@ -171,8 +184,7 @@ class Summary:
             _shorten(sections)
         for name in _DATED:
             self.lines[name] = sections[name]
-        updated = [r.updated_at for r in shelf.records.values()] if not self.updated_at else []
-        updated_at = self.updated_at or max(updated, key=parse_time)
+        updated_at = self.updated_at or max((r.updated_at for r in records), key=parse_time)
         record = self.record or Record(kind="summary", path=SUMMARY, slug="summary", body="", updated_at=updated_at)
         sources = self.sources()
         if self.record is not None and self.record.sources == sources and self.record.body == normal_body(body):
@@ -235,15 +247,15 @@ def _title(record: Record) -> str:
     return mute_references(one_line(record.title, 140)) or record.slug
 
 
-def _decisions(shelf: Shelf) -> list[str]:
-    rows = [r for r in shelf.records.values() if r.kind == "decision" and r.status != "replaced"]
+def _decisions(records: Iterable[Record]) -> list[str]:
+    rows = [r for r in records if r.kind == "decision" and r.status != "replaced"]
     limit = LIMITS[DECISIONS]
     lines = [f"- {_title(r)} ({speaker_of(r)}, {minute(r.updated_at)[:10]}) #{r.slug}" for r in _top(rows, limit)]
     return _with_rest(lines, len(rows), limit, "decisions")
 
 
-def _open(shelf: Shelf) -> list[str]:
-    rows = [r for r in shelf.records.values() if r.kind == "request" and r.status == "open"]
+def _open(records: Iterable[Record]) -> list[str]:
+    rows = [r for r in records if r.kind == "request" and r.status == "open"]
     limit = LIMITS[OPEN]
     lines = [f"- {_title(r)}{_next_item(r)} (since {minute(r.created_at)[:10]}) #{r.slug}" for r in _top(rows, limit)]
     return _with_rest(lines, len(rows), limit, "requests")
@@ -257,6 +269,6 @@ def speaker_of(record: Record) -> str:
 def _next_item(record: Record) -> str:
     """`; next: …` with the first open item of a request; '' when it lists none."""
     text = statement(record.body)
-    match = _OPEN_ITEM.search(text) or _BULLET.search(text)
+    match = _OPEN_ITEM.search(text) or _LEFT_OPEN.search(text)
     item = mute_references(one_line(match[1], 100)) if match else ""
     return f"; next: {item}" if item else ""

@@ -93,10 +93,17 @@ def _lead(entry: Entry, *, title: bool = True) -> list[str]:
     topic = topic_of_entry(entry)
     if topic and title:
         parts.append(f"**Topic:** `{topic}`")
-    text = mute_references(text_block(entry.body, _MAX_STATEMENT, _place(entry.source)))
+    text = mute_references(text_block(_without_title(entry.body, heading), _MAX_STATEMENT, _place(entry.source)))
     if normal(text) != normal(heading):
         parts.append(text)
     return parts
+
+
+def _without_title(body: str, title: str) -> str:
+    """`body` without a first heading that only repeats the title."""
+    first, _, rest = body.lstrip().partition("\n")
+    heading = normal(one_line(first, MAX_TITLE)) if first.startswith("#") else ""
+    return rest if heading and heading in normal(title) else body
 
 
 def _evidence(entry: Entry) -> list[str]:
@@ -201,8 +208,8 @@ def refreshed_body(body: str, entry: Entry) -> str | None:
     new = "\n\n".join(part for part in parts if part)
     if not new.strip():
         return body
-    kept = {normal(line) for line in new.split("\n")}
-    gone = [line for line in old_lines if normal(line) not in kept and not line.startswith("**Latest:**")]
+    kept = {normal(one_line(line, 300)) for line in new.split("\n")}
+    gone = [line for line in old_lines if normal(one_line(line, 300)) not in kept]
     head = body[:start].rstrip("\n")
     grown = "\n\n".join(part for part in (head, new, body[end:].strip("\n")) if part) + "\n"
     for line in gone:
