@@ -1,0 +1,139 @@
+"""Judging what a person typed: is it a wish that stands on its own, a question, an answer, a paste, a command?
+
+The words are judged by form first and by small lists of words second, in the languages people prompt in. A
+text that fits nothing is an ask only if it has enough words of its own to be understood a month later.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+from hikidashi.capture.passages import cut, one_line
+
+__all__ = ["AskKind", "ask_kind", "ask_title", "content_words", "is_question"]
+
+#: `ask` stands on its own; `weak` needs what came before; the others are never a title.
+AskKind = Literal["ask", "weak", "question", "paste", "command", "answer", "plan", "none"]
+
+#: How a client starts a session that carries out a plan approved in another one.
+PLAN_PREFIX: Final = "Implement the following plan:"
+
+_ACKNOWLEDGMENTS: Final = frozenset(
+    "yes y yep yeah yup ok okay k sure no nope go ahead proceed continue next done thanks thank you please great good cool nice"
+    " perfect do it that this fine right correct now again retry try keep going carry on lets let's more all of them both a b c d e"
+    " option 1 2 3 4 5 and the then so just with from where we left off start first one two three hi hello hey test"
+    " oui non d'accord daccord continue continuer parfait merci fait fai voila voilà c'est cest suite vas-y vas y"
+    " sí si no dale claro sigue continúa continua gracias hazlo procede adelante listo bien"
+    " sim não nao pode continuar prossiga certo isso obrigado obrigada vai seguir tudo feito"
+    " ja nein weiter mach machen danke genau gut bitte"
+    " да нет хочу давай продолжай ок хорошо готово evet hayır tamam devam davom ha"
+    " はい お願いします 続けて 続き いいえ ありがとう ok お願い 继续 好的 好 是 是的 可以 谢谢 네 예 계속 그래 좋아".split()
+)
+
+_STOPWORDS: Final = frozenset(
+    "the and for that this with from have what when where which will would could should there here they them then than your our you are"
+    " was were been being into onto over under about after before again also just only very some any all can can't don't doesn't not"
+    " make need want like look let's lets please implement continue going really still more most much many now next first last one two"
+    " three these those option options part step steps thing things stuff work working works fix fixed add added done doing does did"
+    " para por con que los las una uno esto esta este todo todos como pero más mas muy bien fazer isso esse essa uma com não nao mais"
+    " pour dans avec les des une que qui est sont pas plus tout tous fait faire cette celui und der die das ein eine nicht mit auf für"
+    .split()
+)  # fmt: skip
+
+_WORD: Final = re.compile(r"[^\W\d_][\w'’-]*")
+_CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+_COMMAND: Final = re.compile(
+    r"\A\s*(?:[$❯%#>!]\s+)?(?:npx|npm|pnpm|yarn|bun|git|gh|cd|ls|cat|curl|wget|docker|docker-compose|kubectl|python3?|pip3?|node|sudo"
+    r"|ssh|scp|mkdir|rm|cp|mv|chmod|chown|brew|apt(?:-get)?|systemctl|pm2|psql|redis-cli|claude|export|source|echo|grep|find|make|go)"
+    r"\s+[-./~\w@:$'\"]"
+)
+_IMPERATIVE_WORDS: Final = re.compile(r"\A\s*(?:make|go|find|echo|node|export|source)\s+(?:sure|ahead|the|a|all|it|this|an|back|through|with|out|and|me)\b", re.I)
+
+_PASTE: Final = re.compile(
+    r"\A\s*(?:[{\[<]|===|---|\+\+\+|╭|│|⏺|❯|✕|✗|▲|process \"|Traceback|npm (?:ERR!|error)|error:|Error:|\d{4}-\d\d-\d\d[T ]|\w+@[\w.-]+[ :~])"
+)
+_TERMINAL: Final = re.compile(
+    r"^\s*(?:[$❯%] |at \S+ \(|File \"|\w+@[\w.-]+[:~ ].*[$%#] |npm (?:ERR!|error)|--- FAIL|⎿|\d\d:\d\d:\d\d)|\bTraceback \(most recent|\"level\":\"",
+    re.MULTILINE,
+)
+
+_POLITE: Final = re.compile(
+    r"\A\s*(?:(?:ok|okay|cool|great|alright|hmm|oh|ah|so|and|now|also|yes|yeah|hey|hi)[,. ]+)*(?:can|could|would|will) (?:you|we|u)\b(?! (?:explain|tell|see|check|look|show))|\bplease\b|\b(?:puedes|podrías|pode|poderia|consegue|peux-tu|pourrais-tu|kannst du|könntest du)\b"
+    r"|(?:てもらえる|てくれる|てください|してほしい|できますか|해줘|해 줘|请)",
+    re.IGNORECASE,
+)
+_INTERROGATIVE: Final = re.compile(
+    r"\A\s*(?:q:|(?:ok|okay|cool|hmm|oh|so|and|wait|uh|hm)[,. ]+)*\s*(?:what|why|how|where|which|who|when|is|are|was|were|does|do|did|has|have|had|am"
+    r"|qué|que es|cómo|como|por qué|porque|por que|dónde|onde|cuál|qual|quais|quem|pq|o que|qu'est|pourquoi|comment|où|quel|quelle|est-ce"
+    r"|was|warum|wie|wo|welche|wer|где|что|почему|как|какой|сколько|nima|nega)\b",
+    re.IGNORECASE,
+)
+
+_LEADING: Final = re.compile(
+    r"\A(?:\s|[#>*•●■▶✅🎉🔍🔧📝🚀📋_=`-]|\d+[.)]\s|(?:ultrathink|think hard|ok|okay|hmm+|alright|great|cool|so|oh|ah|yes|yeah|thanks)\b[,.:!]?\s|'[^'\n]{1,300}'|@\S+\s)+",
+    re.IGNORECASE,
+)
+
+
+def content_words(text: str) -> int:
+    """How many words of `text` mean something alone; two CJK characters count as one."""
+    words = sum(1 for word in _WORD.findall(text) if len(word) >= 4 and word.lower() not in _STOPWORDS and not _CJK.match(word))
+    return words + len(_CJK.findall(text)) // 2
+
+
+def is_question(text: str) -> bool:
+    """Whether the text asks to be told something (a polite request is no question)."""
+    stripped = text.strip()
+    if _POLITE.search(stripped):
+        return False
+    if stripped.endswith(("?", "？")) or stripped.endswith(("ですか", "ますか", "까요", "吗", "呢")):
+        return True
+    return bool(_INTERROGATIVE.match(stripped))
+
+
+def ask_kind(text: str) -> AskKind:
+    """What a prompt is."""
+    stripped = text.strip()
+    if not stripped:
+        return "none"
+    if stripped.startswith(PLAN_PREFIX):
+        return "plan"
+    if stripped[0] in "/!" and len(stripped) < 200:
+        return "command"
+    head = stripped[:4_000]
+    if _PASTE.match(head) or (head.count("\n") > 2 and len(_TERMINAL.findall(head)) >= 2):
+        return "paste"
+    if _COMMAND.match(head) and not _IMPERATIVE_WORDS.match(head):
+        return "command"
+    words = head.lower().replace("、", " ").replace("。", " ").split()
+    if len(words) <= 8 and all(w.strip(".,!?:;()*👍😅🤣🤔-") in _ACKNOWLEDGMENTS for w in words):
+        return "answer"
+    if is_question(head if len(head) < 600 else head.split("\n")[0]):
+        return "question"
+    return "ask" if content_words(_first_line(head)) >= 3 else "weak"
+
+
+def _first_line(text: str) -> str:
+    """The first line with words of its own, without marks in front."""
+    for line in text.split("\n"):
+        stripped = _LEADING.sub("", line).strip(" *_#`=:")
+        if content_words(stripped) >= 2 or len(stripped) > 40:
+            return one_line(stripped)
+    return one_line(text)
+
+
+_SENTENCE: Final = re.compile(r"[.!?]\s+(?=[A-ZÀ-ÖА-Я¿¡])|[。！？]|[.!]\s*$|\s[-–—]{1,2}\s")
+
+
+def ask_title(text: str, limit: int = 120) -> str:
+    """One line that says what was wanted: the first line that has words, up to its first sentence's end."""
+    stripped = text.strip()
+    if stripped.startswith(PLAN_PREFIX):
+        stripped = stripped[len(PLAN_PREFIX) :].strip()
+    line = _first_line(stripped)
+    match = next((m for m in _SENTENCE.finditer(line) if m.start() >= 25), None)
+    if match is not None and match.start() < limit:
+        line = line[: match.start()]
+    return cut(line.strip(" \\*_"), limit)

@@ -1,0 +1,150 @@
+"""Decisions: an approved plan, an answered question, an option that was picked, a contrastive choice."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hikidashi.capture.asks import content_words
+from hikidashi.capture.passages import cut, one_line
+from hikidashi.source import Trust
+
+__all__ = ["MIN_QUOTE", "Finding", "answered_questions", "approved_plan", "enough_quote", "picked_option"]
+
+#: Characters (NFC, whitespace folded) that a quote needs to be evidence (design section 5.6).
+MIN_QUOTE: Final = 12
+
+#: An approved plan is kept up to here.
+MAX_PLAN: Final = 1_500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a rule found, before it is redacted and given its source."""
+
+    title: str
+    body: str
+    quote: str
+    why: str
+    trust: Trust
+
+
+def enough_quote(text: str) -> bool:
+    """Whether `text` is long enough to be evidence."""
+    return len(one_line(unicodedata.normalize("NFC", text))) >= MIN_QUOTE
+
+
+_PLAN_TITLE: Final = re.compile(
+    r"^(?:#+\s*)?(?:implementation |final |migration )?(?:plan|plano|piano|план|計画|计划|계획)\b?(?: (?:for|de|para|pour|to))?\s*[:：—–-]?\s*", re.IGNORECASE
+)
+_GENERIC: Final = frozenset({"context", "overview", "summary", "goal", "background", "plan", "problem", "implementation plan", "contexto", "概要", "背景"})
+
+
+def _plan_title(lines: list[str]) -> str:
+    headings = [line.lstrip("#").strip(" *") for line in lines if line.startswith("#")]
+    for candidate in [*headings[:2], *lines]:
+        title = one_line(_PLAN_TITLE.sub("", candidate.strip()).strip(" *#-`")) if candidate.strip() else ""
+        if title and title.lower().rstrip(":") not in _GENERIC and content_words(title) >= 2:
+            return title
+    return ""
+
+
+def approved_plan(plan: str) -> Finding | None:
+    """A plan that a person approved; None when it says too little to be found again."""
+    lines = [line.rstrip() for line in plan.strip().split("\n") if line.strip()]
+    title = _plan_title(lines)
+    if not title or len(plan) < 80:
+        return None
+    body = plan.strip()
+    if len(body) > MAX_PLAN:
+        headings = [line for line in lines if line.startswith("#")][:20]
+        opening = body[: max(300, MAX_PLAN - sum(len(h) + 1 for h in headings) - 20)]
+        body = cut(opening, len(opening)).rstrip() + "\n…\n" + "\n".join(h for h in headings if h not in opening)
+    return Finding(title=cut(f"Plan: {title}", 180), body=body[:MAX_PLAN], quote="", why="A person approved this plan.", trust="assistant")
+
+
+_PROCEED: Final = re.compile(
+    r"^\W*(?:yes|no|ok(?:ay)?|sure|proceed|continue|go ahead|skip|cancel|stop|done|later|none|not now|approve[d]?|looks? good|sí|sim|oui|ja|はい|いいえ|是|否|네|아니요)\b"
+    r"(?:[,. !]+(?:please|thanks|proceed|continue|go ahead|do it|looks good|commit|push|create (?:the )?pr|all good|start|run it)?)*\W*$",
+    re.IGNORECASE,
+)
+_NEXT_STEP: Final = re.compile(
+    r"\b(?:shall i|should i|do you want me to|would you like me to|ready to|how (?:would|do) you (?:like|want) (?:me )?to proceed|what(?:'s| is| should i do) next|proceed|next step"
+    r"|commit|push (?:it|this|now)|which (?:file|task|issue|pr|branch|session|execution)|what would you like (?:me )?to (?:do|work))\b",
+    re.IGNORECASE,
+)
+
+
+def answered_questions(data: dict[str, object] | None, given: dict[str, object], text: str) -> Finding | None:
+    """The questions of one call and the options that a person chose; None when nothing lasting was settled."""
+    answers = (data or {}).get("answers") or given.get("answers")
+    pairs: list[tuple[str, str]] = []
+    if isinstance(answers, dict):
+        pairs = [(str(q), ", ".join(map(str, a)) if isinstance(a, list) else str(a)) for q, a in answers.items()]
+    else:
+        pairs = [(q, a) for q, a in re.findall(r'"([^"]{3,400})"\s*=\s*"([^"]{1,600})"', text)]
+    kept = [(one_line(q), one_line(a)) for q, a in pairs if a.strip() and not _PROCEED.match(a) and not _NEXT_STEP.search(q)]
+    if not kept:
+        return None
+    question, answer = kept[0]
+    title = cut(f"{cut(question.rstrip('?？ '), 110)}: {answer}", 190)
+    body = "\n".join(f"- {cut(q, 300)}\n  - **{cut(a, 400)}**{_described(given, q, a)}" for q, a in kept[:4])
+    quote = answer if enough_quote(answer) else f'"{question}"="{answer}"'
+    return Finding(title=title, body=body, quote=quote, why="The person chose this when asked.", trust="user")
+
+
+def _described(given: dict[str, object], question: str, answer: str) -> str:
+    """` — description` of the chosen option, from the call's input."""
+    questions: Any = given.get("questions")
+    for item in questions if isinstance(questions, list) else []:
+        if isinstance(item, dict) and one_line(str(item.get("question", ""))) == question:
+            options: Any = item.get("options")
+            for option in options if isinstance(options, list) else []:
+                if isinstance(option, dict) and one_line(str(option.get("label", ""))) == answer and option.get("description"):
+                    return " — " + cut(one_line(str(option["description"])), 300)
+    return ""
+
+
+_PICK: Final = re.compile(
+    r"\A\W*(?:(?:hmm+|ok|okay|yes|yeah|yep|i think|i like|let'?s (?:do|go with|use|try)|go with|do|prefer|use|choose|pick|i'd (?:say|go with|prefer)|vamos (?:de|com)|usa|prefiro|prefiero|je préfère|nimm)[,. :]*)*"
+    r"(?:\*\*)?(?:(?:option|approach|choice|opción|opcion|opção|opcao|variante|パターン|案|选项|方案|옵션)\s*(?P<word>[A-Ea-e1-6])|(?P<letter>[A-E])(?:\)|\.|,|:|\s*[-–—]|\s+(?:option|is|works|for|seems|please|it is)\b|(?=\s*$))|(?P<number>[1-6])の(?:方法|案|やり方))(?=\W|$|は|で|が|に)",
+)
+_OPTION_LINE: Final = re.compile(
+    r"^\s*(?:[-*]\s+)?(?:#+\s*)?(?:\*\*|__)?\(?(?:(?:option|approach|opción|opção|opcao|パターン|案|方案|옵션)\s*)?(?P<key>[A-Ea-e1-6])(?:\*\*|__)?\s*(?:[.):：—–-]|\*\*)+\s*(?P<text>\S.{3,})$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ASKING: Final = re.compile(
+    r"\?|？|どちら|どれ|which (?:one|option|approach)|prefer|option|approach|opción|opção|opcao|选择|哪", re.IGNORECASE
+)
+
+
+def picked_option(prompt: str, message: str) -> Finding | None:
+    """The option of the assistant's message that a short answer picks; None when it is not clear which."""
+    if len(prompt) > 300 or not message:
+        return None
+    match = _PICK.match(prompt.strip())
+    if match is None:
+        return None
+    key = (match.group("word") or match.group("letter") or match.group("number")).upper()
+    tail = message[-3_000:]
+    if not _ASKING.search(tail):
+        return None
+    options: dict[str, str] = {}
+    for option in _OPTION_LINE.finditer(tail):
+        options[option.group("key").upper()] = option.group("text")  # the last list is the one that was answered
+    chosen = one_line(options.get(key, "").strip(" *"))
+    if len(options) < 2 or content_words(chosen) < 2:
+        return None
+    question = next((one_line(line.strip(" *#")) for line in reversed(tail.split("\n")) if line.strip().endswith(("?", "？"))), "")
+    others = "\n".join(f"- not chosen: {cut(one_line(text.strip(' *')), 200)}" for k, text in sorted(options.items()) if k != key)
+    plain = re.sub(r"\*\*|__|`", "", chosen)
+    answer = one_line(prompt)
+    return Finding(
+        title=cut(re.sub(r"\s*\((?:recommended|recomendado|推奨)\)", "", plain, flags=re.IGNORECASE), 160),
+        body=(f"Asked: {cut(question, 300)}\n\n" if question else "") + f"Chosen: {cut(chosen, 500)}\n\n{others}",
+        quote=answer,
+        why=f"The person picked it: “{cut(answer, 250)}”",
+        trust="user" if enough_quote(answer) else "assistant",
+    )

@@ -1,0 +1,246 @@
+"""How a session ended: with work left, with finished work, or with neither. At most one request a session.
+
+Work is left when the agent's last list has open items, when the last hard outcome (test, build, deployment …)
+failed, when the person or a limit cut the work off, or when a ticket or branch is met in a second session.
+Finished work needs a proof. Talk leaves nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from hikidashi.capture.asks import ask_title
+from hikidashi.capture.decisions import enough_quote
+from hikidashi.capture.finished import Proof, Proofs, is_housekeeping
+from hikidashi.capture.passages import Passage, Place, cut
+from hikidashi.capture.tasks import Tasks
+from hikidashi.source import Trust
+
+__all__ = ["Ending", "Hard", "Outcome", "Turn", "outcome_of"]
+
+#: A list that was not touched for this many prompts belongs to work that is over.
+STALE_PROMPTS: Final = 6
+
+#: A failure this many prompts ago is no longer what the session ended with.
+FAILURE_PROMPTS: Final = 1
+
+
+@dataclass(slots=True)
+class Hard:
+    """The last hard outcome, when it was a failure."""
+
+    family: str
+    command: Passage
+    error: Passage
+    #: Number of the prompt during which it failed.
+    prompt: int
+
+    def to_state(self) -> list[Any]:
+        """The JSON form."""
+        return [self.family, self.command.to_state(), self.error.to_state(), self.prompt]
+
+    @classmethod
+    def from_state(cls, data: Any) -> Hard:
+        """Read `to_state`'s form."""
+        return cls(data[0], Passage.from_state(data[1]), Passage.from_state(data[2]), data[3])
+
+
+@dataclass(slots=True)
+class Turn:
+    """The person's last prompt and what came of it so far."""
+
+    #: What was asked; None when it was no ask.
+    ask: Passage | None = None
+    #: Calls and changes since.
+    calls: int = 0
+    changes: int = 0
+    #: The assistant spoke last: the turn came to its end.
+    ended: bool = True
+    #: Where the person or a limit stopped it.
+    stopped: Place | None = None
+    #: The last event.
+    last: Place | None = None
+
+    def to_state(self) -> list[Any]:
+        """The JSON form."""
+        places = [place.to_state() if place else None for place in (self.stopped, self.last)]
+        return [self.ask.to_state() if self.ask else None, self.calls, self.changes, self.ended, *places]
+
+    @classmethod
+    def from_state(cls, data: Any) -> Turn:
+        """Read `to_state`'s form."""
+        stopped, last = (Place.from_state(place) if place else None for place in data[4:6])
+        return cls(Passage.from_state(data[0]) if data[0] else None, data[1], data[2], data[3], stopped, last)
+
+
+@dataclass(slots=True)
+class Ending:
+    """What the end of a session is judged by."""
+
+    tasks: Tasks = field(default_factory=Tasks)
+    #: The ask during which the list was begun.
+    tasks_ask: Passage | None = None
+    proofs: Proofs = field(default_factory=Proofs)
+    hard: Hard | None = None
+    turn: Turn = field(default_factory=Turn)
+    #: The first and the last ask that stand on their own, and the prompt's number of the last.
+    first_ask: Passage | None = None
+    last_ask: Passage | None = None
+    last_ask_prompt: int = 0
+    #: Prompts so far; files edited since the last commit and in all.
+    prompts: int = 0
+    uncommitted: int = 0
+    edits: int = 0
+    #: Ticket or branch that ties sessions together; '' for none.
+    topic: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a session leaves as its request."""
+
+    status: Literal["open", "done"]
+    title: str
+    body: str
+    why: str
+    quote: str
+    trust: Trust
+    anchor: Place
+    first: Place
+    #: Says the same about the same things: nothing is emitted twice in a row for one.
+    digest: str
+
+
+def outcome_of(end: Ending, *, met_topic: bool) -> Outcome | None:
+    """The outcome of a settled session; `met_topic`: its ticket or branch was met in another session too."""
+    items = _open_items(end)
+    if items:
+        place = end.tasks.place
+        assert place is not None  # a list has a place
+        return _open(end, end.tasks_ask, place, items)
+    if end.hard is not None and end.prompts - end.hard.prompt <= FAILURE_PROMPTS:
+        return _open(end, _recent_ask(end), end.hard.command.place, [])
+    stopped = _stopped(end)
+    if stopped is not None:
+        ask = end.turn.ask or _recent_ask(end)
+        if ask is not None:
+            return _open(end, ask, stopped, [])
+    done = _done(end)
+    if done is not None:
+        return done
+    if met_topic and end.uncommitted and end.last_ask is not None and end.turn.last is not None:
+        return _open(end, end.last_ask, end.turn.last, [])
+    return None
+
+
+def _recent_ask(end: Ending) -> Passage | None:
+    return end.last_ask if end.prompts - end.last_ask_prompt <= 3 else None
+
+
+def _open_items(end: Ending) -> list[Passage]:
+    """Open items of a list that is still what the session was about."""
+    tasks = end.tasks
+    items = tasks.open
+    if not items or tasks.place is None or end.prompts - tasks.prompt >= STALE_PROMPTS:
+        return []
+    shipped = any(
+        proof.kind in ("pr", "merge", "push", "deploy", "publish", "commit") and proof.place.line > tasks.place.line
+        for proof in end.proofs.items
+    )
+    if shipped and not end.uncommitted and (tasks.pending == 0 or len(tasks.done) >= 3 * len(items)):
+        return []  # the list was forgotten: the work was shipped after it
+    return items
+
+
+def _stopped(end: Ending) -> Place | None:
+    """Where the last turn was cut off, when it had begun to do something."""
+    turn = end.turn
+    if turn.stopped is not None:
+        return turn.stopped
+    if not turn.ended and turn.calls >= 2:
+        return turn.last
+    return None
+
+
+def _wanted(ask: Passage | None) -> tuple[str, str, str, Trust]:
+    """Title, why, quote and trust that a person's words give; empty and `assistant` for none."""
+    if ask is None:
+        return "", "", "", "assistant"
+    words = ask.line.removesuffix("…").rstrip()
+    trust: Trust = "user" if enough_quote(words) else "assistant"
+    return ask_title(ask.text), f"The person asked: “{cut(ask.line, 400)}”", words, trust
+
+
+def _open(end: Ending, ask: Passage | None, anchor: Place, items: list[Passage]) -> Outcome | None:
+    title, why, quote, trust = _wanted(ask)
+    parts = []
+    if items:
+        parts.append("Left open:\n" + "\n".join(f"- {item.line}" for item in items[:10]))
+        if len(items) > 10:
+            parts.append(f"… and {len(items) - 10} more")
+        if not title:
+            title, trust, quote = cut(items[0].line, 160), "assistant", items[0].line
+    hard = end.hard
+    if hard is not None and end.prompts - hard.prompt <= FAILURE_PROMPTS:
+        tried = f"`{cut(hard.command.line, 160)}` failed: {cut(hard.error.line, 240)}"
+        parts.append(f"Tried last: {tried}")
+        if not title:
+            title, trust, quote = cut(tried, 180), "assistant", ""
+    elif not items:
+        parts.append("The work was cut off before it was finished." if _stopped(end) else "Nothing was committed yet.")
+    done = [proof.line.line for proof in end.proofs.ranked()[:4]]
+    if done:
+        parts.append("Done so far:\n" + "\n".join(f"- {line}" for line in done))
+    if not title:
+        return None
+    digest = f"open:{anchor.anchor}:{len(items)}"
+    first = ask.place if ask is not None and ask.place.line <= anchor.line else anchor
+    body = "\n\n".join(parts)
+    return Outcome(
+        status="open", title=title, body=body, why=why, quote=quote, trust=trust, anchor=anchor, first=first, digest=digest
+    )
+
+
+def _named(end: Ending) -> tuple[str, Proof | None]:
+    """What a line about finished work says was done, and the proof that says so."""
+    ranked = end.proofs.ranked()
+    for kind in ("pr", "commit"):
+        named = [proof for proof in ranked if proof.kind == kind and proof.what is not None]
+        telling = [proof for proof in named if proof.what is not None and not is_housekeeping(proof.what.text)]
+        for proof in telling[:1]:
+            assert proof.what is not None
+            return proof.what.line, proof
+    return "", None
+
+
+def _done(end: Ending) -> Outcome | None:
+    """Finished work, when there is a proof of it."""
+    ranked = end.proofs.ranked()
+    all_done = bool(end.tasks.done) and not end.tasks.open and end.edits > 0 and end.tasks.prompt == end.prompts
+    strong = [proof for proof in ranked if proof.kind not in ("test", "build")]
+    if not strong and not (all_done and end.turn.ended) and not (ranked and end.edits and end.turn.ended):
+        return None
+    title, named = _named(end)
+    ask = (end.tasks_ask if all_done else None) or end.last_ask or end.first_ask
+    asked, why, words, trust = _wanted(ask)
+    quote = words
+    if named is not None and named.what is not None:
+        quote, trust = named.what.line, "assistant"
+    title = title or asked
+    if not title:
+        return None
+    lines = [proof.line.line for proof in ranked[:6]]
+    if end.proofs.commits > sum(1 for proof in ranked[:6] if proof.kind == "commit"):
+        lines.append(f"{end.proofs.commits} commits in all")
+    if all_done:
+        lines.append(f"all {len(end.tasks.done)} items of the list are done")
+    anchor = ranked[0].place if ranked else end.tasks.place
+    assert anchor is not None  # one of both proves it
+    last = max((proof.place for proof in ranked), key=lambda place: place.line, default=anchor)
+    first = ask.place if ask is not None and ask.place.line <= last.line else last
+    digest = f"done:{last.anchor}"
+    body = "\n".join(f"- {line}" for line in lines)
+    return Outcome(
+        status="done", title=title, body=body, why=why, quote=quote, trust=trust, anchor=last, first=first, digest=digest
+    )
