@@ -27,10 +27,12 @@ CREATE TABLE entries (
     disposition TEXT CHECK (disposition IN ('applied', 'merged', 'duplicate', 'covered', 'discarded')),
     record TEXT,                            -- path of the record that carries it
     reason TEXT,                            -- why discarded or quarantined
-    consumed_at TEXT
+    consumed_at TEXT,
+    bytes INTEGER NOT NULL GENERATED ALWAYS AS (length(CAST(content AS BLOB))) VIRTUAL
 ) STRICT;
 
-CREATE INDEX entries_by_state ON entries (state, id);
+-- Holds all that the totals need, so that `status` and the trigger never read a content.
+CREATE INDEX entries_by_state ON entries (state, id, bytes, added_at);
 CREATE INDEX entries_by_run ON entries (run_id) WHERE run_id IS NOT NULL;
 
 -- How far each transcript was read, and the extraction's state there.
