@@ -44,6 +44,49 @@ _STOPWORDS: Final = frozenset(
 _WORD: Final = re.compile(r"[^\W\d_][\w'’-]*")
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
+#: English verbs that begin an order.
+_VERBS: Final = frozenset(
+    "add adjust allow analyze analyse apply archive audit automate backport benchmark break bring build bump bundle cache calculate call change check clean clear close"
+    " collect combine comment commit compare compile complete configure connect consolidate convert copy correct cover create customize cut debug define delete deploy describe"
+    " design detect develop diagnose disable display document drop dump enable ensure establish evaluate expand explore export expose extend extract fetch figure fill find finish fix flag"
+    " format generate get give group guard handle harden hide hook identify implement import improve include increase index init initialize inline insert inspect install integrate introduce"
+    " investigate isolate join keep launch limit link list load localize log look lower maintain make map mark measure merge migrate minify mock modify monitor move normalize open"
+    " optimize optimise organize output overhaul package parse patch persist plan polish populate port prepare prevent print profile propose protect provide publish pull push put rebase rebuild record"
+    " redesign reduce refactor register release reload remove rename render reorganize repair replace replicate report reproduce rerun research resolve respond restore restructure restrict retry"
+    " return reuse revert review rewrite rework roll rotate route run sanitize save scaffold scan schedule search secure send separate serve set setup share ship show simplify skip sort"
+    " speed split standardize start stop store strip structure style submit summarize summarise support swap switch sync tag take teach test tidy tie toggle track train transform"
+    " translate trigger trim try turn tweak unify update upgrade upload use validate verify wire work wrap write rebase squash brainstorm draft".split()
+)  # fmt: skip
+
+#: What makes a statement a report of something to be mended.
+_TROUBLE: Final = re.compile(
+    r"\b(?:broken|breaks?|bugs?|fail(?:s|ed|ing|ure)?|errors?|crash(?:es|ed|ing)?|doesn'?t|does not|don'?t work|isn'?t|is not|aren'?t|can'?t|cannot|won'?t|not working|wrong|missing|slow|leak(?:s|ing)?"
+    r"|issues?|problems?|keeps?|stuck|hangs?|flaky|incorrect|invalid|regression|duplicated?|stale|outdated|vulnerab\w+)\b",
+    re.IGNORECASE,
+)
+_ENGLISH: Final = re.compile(r"\b(?:the|and|is|it|to|of|that|this|we|you|for|in|on|with|are|have|be|do|i'm|i)\b", re.IGNORECASE)
+
+#: What a Japanese wish ends with.
+_JAPANESE_WISH: Final = re.compile(r"(?:て|で)(?:ください|下さい|ほしい|欲しい|もらえ|くれ|おいて|みて|いただ)|(?:て|で)[。！!、 ]|(?:て|で)$|たい(?:です|。|$|の|ん)|お願い|おねがい|しよう|やろう|してね|よろしく|せよ$|すること")
+_KANA: Final = re.compile(r"[\u3040-\u30ff]")
+
+#: Words of shipping and of going on: an ask that has no others does not say what the work is.
+_CARRIER: Final = re.compile(
+    r"\b(?:commits?|commite|push(?:e[ds])?|pr|prs|pull|request|draft|open|create|merge|rebase|update[sd]?|description|review(?:s|er)?|comments?|respond|reply|branch|main|master|parent|git|github|remote"
+    r"|deploy|everything|changes?|current|code|latest|conflicts?|origin|again|continue|continuar|continua|seguir|sigue|continuing|login|log|browser|terminar|fases?|proxim[ao]s|tarefas|tareas|tasks?|implementar?|trabalhar"
+    r"|pode|puedes|version|ready|draft|skill|using|it|this|that|all|with|to|the|a|and|then|for|please|our|my|up|in|on|from)\b|直前|まで|お願いします|ありがとうございました|やって|おいて|してください|もらえる|続き|よろしく|続けて|デプロイ|继续|계속",
+    re.IGNORECASE,
+)
+
+#: Openings of talk: what follows is told, not wanted.
+_TALK: Final = re.compile(
+    r"\A(?:i (?:was|am|mean|guess|wonder|just|think|see|saw|have|had|did|know|understand|believe)|i'm|i've|i'll|that(?:'s| is| was)|it(?:'s| is| was)|this (?:is|was)|there(?:'s| is| are| was)|in theory"
+    r"|hang on|wait|sorry|whoops|oh|ah|never ?mind|no worries|you(?:'re| are| were)|they|he|she|we(?:'re| have| had| are| were)|still|what|not sure|looks like|looking|same|wondering|nothing|maybe"
+    r"|eu (?:dei|tinha|perguntei)|yo |je |ich |acho|parece|entendi|ainda|aún|sigue)\b",
+    re.IGNORECASE,
+)
+_HEADING: Final = re.compile(r"\A\s*#+\s*\S")
+
 _COMMAND: Final = re.compile(
     r"\A\s*(?:[$❯%#>!]\s+)?(?:npx|npm|pnpm|yarn|bun|git|gh|cd|ls|cat|curl|wget|docker|docker-compose|kubectl|python3?|pip3?|node|sudo"
     r"|ssh|scp|mkdir|rm|cp|mv|chmod|chown|brew|apt(?:-get)?|systemctl|pm2|psql|redis-cli|claude|export|source|echo|grep|find|make|go)"
@@ -52,10 +95,17 @@ _COMMAND: Final = re.compile(
 _IMPERATIVE_WORDS: Final = re.compile(r"\A\s*(?:make|go|find|echo|node|export|source)\s+(?:sure|ahead|the|a|all|it|this|an|back|through|with|out|and|me)\b", re.I)
 
 _PASTE: Final = re.compile(
-    r"\A\s*(?:[{\[<]|===|---|\+\+\+|╭|│|⏺|❯|✕|✗|▲|process \"|Traceback|npm (?:ERR!|error)|error:|Error:|\d{4}-\d\d-\d\d[T ]|\w+@[\w.-]+[ :~])"
+    r"\A\s*(?:[{\[<⚠]|===|---|\+\+\+|╭|│|⏺|❯|✕|✗|▲|process \"|Traceback|npm (?:ERR!|error)|error:|Error:|\d{4}-\d\d-\d\d[T ]|\w+@[\w.-]+[ :~])"
 )
 _TERMINAL: Final = re.compile(
     r"^\s*(?:[$❯%] |at \S+ \(|File \"|\w+@[\w.-]+[:~ ].*[$%#] |npm (?:ERR!|error)|--- FAIL|⎿|\d\d:\d\d:\d\d)|\bTraceback \(most recent|\"level\":\"",
+    re.MULTILINE,
+)
+
+#: A line that is a shell command: several of them are a script to run, not words.
+_SHELL_LINE: Final = re.compile(
+    r"^\s*(?:[$#] )?(?:sudo|cd|git|npm|npx|pnpm|yarn|pip3?|python3?|node|docker|kubectl|systemctl|pm2|psql|grep|cat|ls|cp|mv|rm|curl|chmod|chown|mkdir|tar"
+    r"|export|find|sed|awk|echo|nano|tail|netstat|ss|certbot|ssh|scp|brew|apt(?:-get)?)\s+\S",
     re.MULTILINE,
 )
 
@@ -72,7 +122,14 @@ _INTERROGATIVE: Final = re.compile(
 )
 
 _LEADING: Final = re.compile(
-    r"\A(?:\s|[#>*•●■▶✅🎉🔍🔧📝🚀📋_=`-]|\d+[.)]\s|(?:ultrathink|think hard|ok|okay|hmm+|alright|great|cool|so|oh|ah|yes|yeah|thanks)\b[,.:!]?\s|'[^'\n]{1,300}'|@\S+\s)+",
+    r"\A(?:\s|[#>*•●■▶✅🎉🔍🔧📝🚀📋_=`-]|\d+[.)]\s|(?:ultrathink|think hard(?:er)?|megathink|q:|ok|okay|hmm+|mmm|alright|all right|great|perfect|cool|nice|so|oh|ah|ahh?|argh+|yes|yeah|yep|yup|sure|thanks|thank you|hey|hi"
+    r"|now|then|also|and|but|actually|first|finally|next|please|pls|sim|sí|ok,|bom|agora|ahora|bien|oui)\b[,.:!]*\s|'(?:/var|/tmp|/private|/Users/\S*/Desktop)[^'\n]{1,300}')+",
+    re.IGNORECASE,
+)
+#: Openings of a wish that say nothing of it.
+_OPENING: Final = re.compile(
+    r"\A(?:(?:can|could|would|will) (?:you|we|u) (?:please |also |just |maybe )*|please |(?:i|we) (?:would |'d )?(?:like|want|need)(?: you)? to |i'd like (?:you )?to |let'?s (?:please |just |also )*"
+    r"|(?:i think )?(?:we|you) (?:should|can|could|need to|have to|must)(?: also| just| probably)* |i(?:'d| would) like (?:to have )?|help me (?:to )?|go ahead and |now )+",
     re.IGNORECASE,
 )
 
@@ -91,6 +148,25 @@ def is_question(text: str) -> bool:
     if stripped.endswith(("?", "？")) or stripped.endswith(("ですか", "ますか", "까요", "吗", "呢")):
         return True
     return bool(_INTERROGATIVE.match(stripped))
+
+
+def is_wish(line: str) -> bool:
+    """Whether a line (without marks in front) wants something done or mended, rather than tells something.
+
+    English is judged by its verbs; other languages only by the openings of talk, which keeps less out.
+    """
+    opened = _OPENING.sub("", line)
+    if opened != line:
+        return not re.match(r"(?:know|understand|see|tell|explain|ask)\b", opened, re.IGNORECASE)
+    words = line.split()
+    if words and words[0].lower().strip(",.:;!") in _VERBS:
+        return True
+    if _KANA.search(line):
+        return bool(_JAPANESE_WISH.search(line))
+    ascii_only = line.isascii()
+    if ascii_only and len(_ENGLISH.findall(line)) * 6 >= len(words):
+        return bool(_TROUBLE.search(line)) and not _TALK.match(line)
+    return not _TALK.match(line)
 
 
 def ask_kind(text: str) -> AskKind:
@@ -112,7 +188,12 @@ def ask_kind(text: str) -> AskKind:
         return "answer"
     if is_question(head if len(head) < 600 else head.split("\n")[0]):
         return "question"
-    return "ask" if content_words(_first_line(head)) >= 3 else "weak"
+    line = _first_line(head)
+    if head.count("\n") > 3 and len(_SHELL_LINE.findall(head)) >= 3:
+        return "command"
+    if content_words(line) < 3 or content_words(_CARRIER.sub(" ", line)) < 2 or line.startswith(("http://", "https://")):
+        return "weak"
+    return "ask" if is_wish(line) or (len(head) > 600 and _HEADING.match(head)) else "weak"
 
 
 def _first_line(text: str) -> str:
@@ -136,4 +217,5 @@ def ask_title(text: str, limit: int = 120) -> str:
     match = next((m for m in _SENTENCE.finditer(line) if m.start() >= 25), None)
     if match is not None and match.start() < limit:
         line = line[: match.start()]
-    return cut(line.strip(" \\*_"), limit)
+    line = _OPENING.sub("", line).strip(" \\*_?？:") or line
+    return cut(line[:1].upper() + line[1:], limit)

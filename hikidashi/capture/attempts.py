@@ -17,7 +17,7 @@ from hikidashi.capture.verdicts import signature
 __all__ = ["Attempts", "Failure", "Solved", "command_key"]
 
 #: Commands and files that are remembered; the ones used longest ago are forgotten first.
-MAX_FAILURES: Final = 24
+MAX_FAILURES: Final = 12
 MAX_EDITS: Final = 8
 
 #: Families in which a failure is worth remembering.
@@ -76,9 +76,10 @@ class Solved:
 
     failure: Failure
     passed: Place
-    proof: str
     #: It failed once here: an attempt only if another session met the same failure.
     needs_signal: bool
+    #: The line that says that it passed; '' for none.
+    proof: str = ""
 
 
 class Attempts:
@@ -110,8 +111,8 @@ class Attempts:
             known = Failure(
                 key=key,
                 sign=name,
-                command=Passage(text, place, 300),
-                error=Passage(one_line(error), place, 300),
+                command=Passage(text, place, 200),
+                error=Passage(one_line(error), place, 240),
                 last=place,
                 change=self.changes,
             )
@@ -125,16 +126,16 @@ class Attempts:
             del self.failures[next(iter(self.failures))]
         return known
 
-    def passed(self, text: str, place: Place, proof: str) -> list[Solved]:
+    def passed(self, text: str, place: Place) -> Solved | None:
         """`text` passed: its failures that are over now, at most the most stubborn one."""
         key = command_key(text)
         over = [name for name, failure in self.failures.items() if failure.key == key]
         gone = [self.failures.pop(name) for name in over]
         solved = [failure for failure in gone if failure.edits and self.changes > failure.change]
         if not solved:
-            return []
+            return None
         worst = max(solved, key=lambda failure: failure.count)
-        return [Solved(failure=worst, passed=place, proof=proof, needs_signal=worst.count < 2)]
+        return Solved(failure=worst, passed=place, needs_signal=worst.count < 2)
 
     def to_state(self) -> list[Any]:
         """The JSON form."""

@@ -39,7 +39,7 @@ _PATTERNS: Final = tuple(
         # English
         _EN_LEAD + rf"(?:use|using|go with|take|pick|choose|keep|stick (?:to|with)|make|put|store|write|call|name|build|implement|run|do|return|have|send|read|show|expose|model|treat|test|deploy|host|target) {_X} (?:instead of|rather than) {_END}",
         _EN_LEAD + rf"(?:instead of|rather than) {_X},? (?:use|go with|take|keep|make|put|store|write|call|do|build|run|have|we|let's) ?{_END}",
-        rf"\b(?:prefer|choose|pick|chose|favou?r) {_X} (?:over|to|instead of|rather than) {_END}",
+        rf"\b(?:prefer|choose|pick|chose|favou?r) {_X} (?:over|instead of|rather than) {_END}",
         _EN_LEAD + rf"(?:don't|do not|never) (?:ever )?(?:use|add|put|write|store|create|call|mock|commit|run|import|depend on) {_X}[,;.—-]+ ?(?:but |just |always |only )?(?:use|put|write|store|create|call|run|import|keep|go with|prefer) {_END}",
         rf"\b(?:should|must|shall|has to|have to|needs? to) (?:only )?(?:be|use|go|live|happen|come|run|stay|read|return|write|store)\b {_X},? (?:and |but )?not {_END}",
         _EN_LEAD + rf"(?:use|keep|go with|put) {_X}, not {_END}",

@@ -11,7 +11,7 @@ from hikidashi.capture.asks import content_words
 from hikidashi.capture.passages import cut, one_line
 from hikidashi.source import Trust
 
-__all__ = ["MIN_QUOTE", "Finding", "answered_questions", "approved_plan", "enough_quote", "picked_option"]
+__all__ = ["MIN_QUOTE", "Finding", "answered_questions", "approved_plan", "enough_quote", "picked_option", "stated_choice"]
 
 #: Characters (NFC, whitespace folded) that a quote needs to be evidence (design section 5.6).
 MIN_QUOTE: Final = 12
@@ -37,7 +37,7 @@ def enough_quote(text: str) -> bool:
 
 
 _PLAN_TITLE: Final = re.compile(
-    r"^(?:#+\s*)?(?:implementation |final |migration )?(?:plan|plano|piano|план|計画|计划|계획)\b?(?: (?:for|de|para|pour|to))?\s*[:：—–-]?\s*", re.IGNORECASE
+    r"^(?:#+\s*)?(?:(?:implementation|final|migration|brainstorming|refactoring|project|the) )?(?:(?:plan|plano|piano|план)\b|計画|计划|계획)(?: (?:for|de|para|pour|to)\b)?\s*[:：—–-]?\s*", re.IGNORECASE
 )
 _GENERIC: Final = frozenset({"context", "overview", "summary", "goal", "background", "plan", "problem", "implementation plan", "contexto", "概要", "背景"})
 
@@ -107,44 +107,80 @@ def _described(given: dict[str, object], question: str, answer: str) -> str:
     return ""
 
 
+def stated_choice(sentence: str) -> Finding | None:
+    """A contrastive choice in the person's own words; None for ''."""
+    if not sentence or not enough_quote(sentence):
+        return None
+    words = one_line(sentence).strip(" .-*")
+    return Finding(title=cut(words[:1].upper() + words[1:], 180), body=words, quote=words, why="The person said so.", trust="user")
+
+
 _PICK: Final = re.compile(
-    r"\A\W*(?:(?:hmm+|ok|okay|yes|yeah|yep|i think|i like|let'?s (?:do|go with|use|try)|go with|do|prefer|use|choose|pick|i'd (?:say|go with|prefer)|vamos (?:de|com)|usa|prefiro|prefiero|je préfère|nimm)[,. :]*)*"
-    r"(?:\*\*)?(?:(?:option|approach|choice|opción|opcion|opção|opcao|variante|パターン|案|选项|方案|옵션)\s*(?P<word>[A-Ea-e1-6])|(?P<letter>[A-E])(?:\)|\.|,|:|\s*[-–—]|\s+(?:option|is|works|for|seems|please|it is)\b|(?=\s*$))|(?P<number>[1-6])の(?:方法|案|やり方))(?=\W|$|は|で|が|に)",
+    r"\A\W*(?:(?:hmm+|ok|okay|yes|yeah|yep|i think|i like|i'd|let'?s|go|with|do|use|try|prefer|choose|pick|say|vamos|de|com|usa|prefiro|prefiero|je préfère|nimm)[,. :]*\s*)*"
+    r"(?:(?P<label>option|approach|choice|opción|opcion|opção|opcao|variante|パターン|案|选项|方案|옵션)\s*(?P<word>[A-Ea-e1-6])(?![\w.]*\d)|(?P<letter>[A-E])(?=\)|\.|,|:|\s*[-–—]|\s+(?:option|is|works|for|seems|please|it)\b|\s*$)|(?P<number>[1-6])の(?:方法|案|やり方))"
+    r"(?P<rest>.*)",
+    re.DOTALL,
 )
-_OPTION_LINE: Final = re.compile(
-    r"^\s*(?:[-*]\s+)?(?:#+\s*)?(?:\*\*|__)?\(?(?:(?:option|approach|opción|opção|opcao|パターン|案|方案|옵션)\s*)?(?P<key>[A-Ea-e1-6])(?:\*\*|__)?\s*(?:[.):：—–-]|\*\*)+\s*(?P<text>\S.{3,})$",
-    re.IGNORECASE | re.MULTILINE,
+_LABELLED: Final = re.compile(
+    r"^\W*(?:option|approach|choice|opción|opção|パターン|案|方案|选项|옵션)\s*(?P<key>[A-Ea-e1-6])\b[\s*_:：.)—–-]*(?P<text>\S.*)$", re.IGNORECASE | re.MULTILINE
 )
-_ASKING: Final = re.compile(
-    r"\?|？|どちら|どれ|which (?:one|option|approach)|prefer|option|approach|opción|opção|opcao|选择|哪", re.IGNORECASE
+_LETTERED: Final = re.compile(r"^\s*(?:[-*]\s+)?(?:\*\*)?\(?(?P<key>[A-E])(?:\*\*)?[.):](?:\*\*)?\s*(?P<text>\S.*)$", re.MULTILINE)
+_NUMBERED: Final = re.compile(r"^(?:#+\s*)?(?:\*\*)?(?P<key>[1-6])[.)]\s*(?P<text>\S.*)$", re.MULTILINE)
+
+#: Options that are no choice.
+_NO_CHOICE: Final = re.compile(r"^\W*(?:something else|other|none|neither|both|skip|stop|custom|describe|a new feature|improvement|その他)\b", re.IGNORECASE)
+_ACCEPTING: Final = re.compile(
+    r"^\W*(?:is|works?|sounds?|looks?|seems?|please|for|it is|fine|good|ok|yes|でいき|で行き|でお願い|がいい|でいい|でやっ|でなげ|で(?:す|$)|に(?:し|する)|です|vamos|por favor|s'il|bitte)", re.IGNORECASE
 )
+_ERRAND: Final = re.compile(r"^\W*(?:i'?d like|i want|update|push|commit|let'?s tackle|first,? )\b", re.IGNORECASE)
+
+
+def _last_list(pattern: re.Pattern[str], message: str) -> dict[str, str]:
+    """The last list of `message` in that form: a list begins anew where its first key comes again."""
+    options: dict[str, str] = {}
+    for option in pattern.finditer(message):
+        key = option.group("key").upper()
+        if key in ("A", "1"):
+            options = {}
+        options[key] = one_line(option.group("text")).strip(" *")
+    return options
+
+
+def _options(match: re.Match[str], message: str) -> dict[str, str]:
+    labelled = _last_list(_LABELLED, message)
+    if len(labelled) > 1:
+        return labelled
+    return _last_list(_LETTERED if match.group("letter") or (match.group("word") or "").isalpha() else _NUMBERED, message)
 
 
 def picked_option(prompt: str, message: str) -> Finding | None:
     """The option of the assistant's message that a short answer picks; None when it is not clear which."""
-    if len(prompt) > 300 or not message:
-        return None
     match = _PICK.match(prompt.strip())
-    if match is None:
+    if match is None or len(prompt) > 300:
         return None
     key = (match.group("word") or match.group("letter") or match.group("number")).upper()
-    tail = message[-3_000:]
-    if not _ASKING.search(tail):
+    options = _options(match, message)
+    chosen = options.get(key, "")
+    if len(options) < 2 or content_words(chosen) < 2 or _NO_CHOICE.match(chosen) or not _accepts(match.group("rest"), chosen):
         return None
-    options: dict[str, str] = {}
-    for option in _OPTION_LINE.finditer(tail):
-        options[option.group("key").upper()] = option.group("text")  # the last list is the one that was answered
-    chosen = one_line(options.get(key, "").strip(" *"))
-    if len(options) < 2 or content_words(chosen) < 2:
-        return None
-    question = next((one_line(line.strip(" *#")) for line in reversed(tail.split("\n")) if line.strip().endswith(("?", "？"))), "")
-    others = "\n".join(f"- not chosen: {cut(one_line(text.strip(' *')), 200)}" for k, text in sorted(options.items()) if k != key)
-    plain = re.sub(r"\*\*|__|`", "", chosen)
+    ending = [one_line(line.strip(" *#>")) for line in message.strip().split("\n") if line.strip()][-3:]
+    question = next((line for line in reversed(ending) if line.endswith(("?", "？")) and not _LETTERED.match(line)), "")
+    others = "\n".join(f"- not chosen: {cut(text, 200)}" for other, text in sorted(options.items()) if other != key)
+    plain = re.sub(r"\*\*|__|`|\s*\((?:recommended|recomendado|推奨)\)", "", chosen, flags=re.IGNORECASE)
     answer = one_line(prompt)
     return Finding(
-        title=cut(re.sub(r"\s*\((?:recommended|recomendado|推奨)\)", "", plain, flags=re.IGNORECASE), 160),
+        title=cut(plain, 160),
         body=(f"Asked: {cut(question, 300)}\n\n" if question else "") + f"Chosen: {cut(chosen, 500)}\n\n{others}",
         quote=answer,
         why=f"The person picked it: “{cut(answer, 250)}”",
         trust="user" if enough_quote(answer) else "assistant",
     )
+
+
+def _accepts(rest: str, chosen: str) -> bool:
+    """Whether what follows the option's name agrees with it rather than orders something of its own."""
+    rest = rest.lstrip(" ).,:-–—\n")
+    if len(rest) <= 30 or _ACCEPTING.match(rest):
+        return not _ERRAND.match(rest)
+    said = {word for word in re.findall(r"[^\W\d_]{4,}", rest.lower())}
+    return not _ERRAND.match(rest) and len(said & set(re.findall(r"[^\W\d_]{4,}", chosen.lower()))) >= 1

@@ -24,7 +24,7 @@ _REF: Final = re.compile(
 )
 _PULL: Final = re.compile(r"https?://[\w.-]+/[\w./-]+/(?:pull|merge_requests|pullrequest)/\d+")
 _TITLE: Final = re.compile(r"--title[ =](?:\"((?:\\.|[^\"\\])*)\"|'([^']*)')|(?:^|\s)-t (?:\"((?:\\.|[^\"\\])*)\"|'([^']*)')")
-_HOUSEKEEPING: Final = re.compile(r"^(?:chore|style|wip|fixup!|squash!|merge|bump|format|lint)\b|^(?:fix|address) (?:lint|typo|format|review)", re.IGNORECASE)
+_HOUSEKEEPING: Final = re.compile(r"^(?:chore|style|wip|fixup!|squash!|merge|initial(?: commit)?$|bump|format|lint)\b|^(?:fix|address) (?:lint|typo|format|review)", re.IGNORECASE)
 
 
 def commit_of(output: str) -> tuple[str, str, str] | None:
@@ -62,6 +62,8 @@ class Proof:
     kind: ProofKind
     what: Passage | None
     line: Passage
+    #: Number of the prompt during which it came.
+    prompt: int
 
     @property
     def place(self) -> Place:
@@ -76,9 +78,9 @@ class Proofs:
         self.items: list[Proof] = []
         self.commits = 0
 
-    def add(self, kind: ProofKind, what: str, line: str, place: Place) -> None:
+    def add(self, kind: ProofKind, what: str, line: str, place: Place, prompt: int) -> None:
         """One more proof; the same line again only moves to the end."""
-        proof = Proof(kind, Passage(what, place, 160) if what else None, Passage(line, place, 240))
+        proof = Proof(kind, Passage(what, place, 160) if what else None, Passage(line, place, 240), prompt)
         if kind == "commit":
             self.commits += 1
         if kind in ("test", "build", "push"):
@@ -98,13 +100,13 @@ class Proofs:
 
     def to_state(self) -> list[Any]:
         """The JSON form."""
-        return [self.commits, [[p.kind, p.what.to_state() if p.what else None, p.line.to_state()] for p in self.items]]
+        return [self.commits, [[p.kind, p.what.to_state() if p.what else None, p.line.to_state(), p.prompt] for p in self.items]]
 
     @classmethod
     def from_state(cls, data: Any) -> Proofs:
         """Read `to_state`'s form."""
         proofs = cls()
         proofs.commits = data[0]
-        for kind, what, line in data[1]:
-            proofs.items.append(Proof(kind, Passage.from_state(what) if what else None, Passage.from_state(line)))
+        for kind, what, line, prompt in data[1]:
+            proofs.items.append(Proof(kind, Passage.from_state(what) if what else None, Passage.from_state(line), prompt))
         return proofs

@@ -72,21 +72,24 @@ class Place:
 
 
 class Passage:
-    """Text of at most `limit` characters and its place."""
+    """Text of at most `limit` characters, from its start or (`tail`) its end, and its place."""
 
-    __slots__ = ("_clean", "_raw", "limit", "place")
+    __slots__ = ("_clean", "_raw", "_tail", "limit", "place")
 
-    def __init__(self, text: str, place: Place, limit: int, *, clean: bool = False) -> None:
+    def __init__(self, text: str, place: Place, limit: int, *, tail: bool = False, clean: bool = False) -> None:
         self.place = place
         self.limit = limit
-        self._raw = "" if clean else text[: limit + _SLACK]
+        self._tail = tail
+        self._raw = "" if clean else text[-(limit + 4 * _SLACK) :] if tail else text[: limit + _SLACK]
         self._clean = text if clean else None
 
     @property
     def text(self) -> str:
         """The redacted text."""
         if self._clean is None:
-            self._clean, self._raw = cut(redact(self._raw), self.limit), ""
+            clean = redact(self._raw)
+            self._clean = clean[-self.limit :] if self._tail else cut(clean, self.limit)
+            self._raw = ""
         return self._clean
 
     @property

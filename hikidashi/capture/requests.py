@@ -25,6 +25,9 @@ STALE_PROMPTS: Final = 6
 #: A failure this many prompts ago is no longer what the session ended with.
 FAILURE_PROMPTS: Final = 1
 
+#: Asks that are remembered.
+MAX_ASKS: Final = 4
+
 
 @dataclass(slots=True)
 class Hard:
@@ -50,7 +53,7 @@ class Hard:
 class Turn:
     """The person's last prompt and what came of it so far."""
 
-    #: What was asked; None when it was no ask.
+    #: What was asked; None when it was nothing that stands on its own.
     ask: Passage | None = None
     #: Calls and changes since.
     calls: int = 0
@@ -59,19 +62,17 @@ class Turn:
     ended: bool = True
     #: Where the person or a limit stopped it.
     stopped: Place | None = None
-    #: The last event.
-    last: Place | None = None
 
     def to_state(self) -> list[Any]:
         """The JSON form."""
-        places = [place.to_state() if place else None for place in (self.stopped, self.last)]
-        return [self.ask.to_state() if self.ask else None, self.calls, self.changes, self.ended, *places]
+        stopped = self.stopped.to_state() if self.stopped else None
+        return [self.ask.to_state() if self.ask else None, self.calls, self.changes, self.ended, stopped]
 
     @classmethod
     def from_state(cls, data: Any) -> Turn:
         """Read `to_state`'s form."""
-        stopped, last = (Place.from_state(place) if place else None for place in data[4:6])
-        return cls(Passage.from_state(data[0]) if data[0] else None, data[1], data[2], data[3], stopped, last)
+        ask, stopped = Passage.from_state(data[0]) if data[0] else None, Place.from_state(data[4]) if data[4] else None
+        return cls(ask, data[1], data[2], data[3], stopped)
 
 
 @dataclass(slots=True)
@@ -84,16 +85,22 @@ class Ending:
     proofs: Proofs = field(default_factory=Proofs)
     hard: Hard | None = None
     turn: Turn = field(default_factory=Turn)
-    #: The first and the last ask that stand on their own, and the prompt's number of the last.
-    first_ask: Passage | None = None
-    last_ask: Passage | None = None
-    last_ask_prompt: int = 0
-    #: Prompts so far; files edited since the last commit and in all.
+    #: Prompts so far, and the last asks that stand on their own with the number of their prompt.
     prompts: int = 0
+    asks: list[tuple[int, Passage]] = field(default_factory=list)
+    #: Files edited since the last commit and in all.
     uncommitted: int = 0
     edits: int = 0
-    #: Ticket or branch that ties sessions together; '' for none.
-    topic: str = ""
+    #: The last event.
+    last: Place | None = None
+
+    def asked(self, ask: Passage) -> None:
+        """A prompt that stands on its own."""
+        self.asks = [*self.asks[-(MAX_ASKS - 1) :], (self.prompts, ask)]
+
+    def ask_at(self, prompt: int, reach: int = 3) -> Passage | None:
+        """What the work of a prompt was asked with: at most `reach` prompts before it."""
+        return next((ask for number, ask in reversed(self.asks) if prompt - reach <= number <= prompt), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,26 +123,17 @@ def outcome_of(end: Ending, *, met_topic: bool) -> Outcome | None:
     """The outcome of a settled session; `met_topic`: its ticket or branch was met in another session too."""
     items = _open_items(end)
     if items:
-        place = end.tasks.place
-        assert place is not None  # a list has a place
-        return _open(end, end.tasks_ask, place, items)
+        assert end.tasks.place is not None  # a list has a place
+        return _open(end, end.tasks_ask, end.tasks.place, items)
     if end.hard is not None and end.prompts - end.hard.prompt <= FAILURE_PROMPTS:
-        return _open(end, _recent_ask(end), end.hard.command.place, [])
+        return _open(end, end.ask_at(end.prompts), end.hard.command.place, [])
     stopped = _stopped(end)
     if stopped is not None:
-        ask = end.turn.ask or _recent_ask(end)
-        if ask is not None:
-            return _open(end, ask, stopped, [])
+        return _open(end, end.turn.ask or end.ask_at(end.prompts, 1), stopped, [])
     done = _done(end)
-    if done is not None:
-        return done
-    if met_topic and end.uncommitted and end.last_ask is not None and end.turn.last is not None:
-        return _open(end, end.last_ask, end.turn.last, [])
-    return None
-
-
-def _recent_ask(end: Ending) -> Passage | None:
-    return end.last_ask if end.prompts - end.last_ask_prompt <= 3 else None
+    if done is None and met_topic and end.uncommitted and end.last is not None:
+        return _open(end, end.ask_at(end.prompts, end.prompts), end.last, [])
+    return done
 
 
 def _open_items(end: Ending) -> list[Passage]:
@@ -154,13 +152,20 @@ def _open_items(end: Ending) -> list[Passage]:
 
 
 def _stopped(end: Ending) -> Place | None:
-    """Where the last turn was cut off, when it had begun to do something."""
+    """Where the last turn was cut off, when it had begun to change something and was not finished already."""
     turn = end.turn
     if turn.stopped is not None:
         return turn.stopped
-    if not turn.ended and turn.calls >= 2:
-        return turn.last
-    return None
+    if turn.ended or not turn.changes or _all_done(end):
+        return None
+    if not end.uncommitted and any(proof.prompt == end.prompts and proof.kind in ("commit", "push", "pr") for proof in end.proofs.items):
+        return None
+    return end.last
+
+
+def _all_done(end: Ending) -> bool:
+    """Whether the last prompt's list is done to its last item."""
+    return bool(end.tasks.done) and not end.tasks.open and end.edits > 0 and end.tasks.prompt == end.prompts
 
 
 def _wanted(ask: Passage | None) -> tuple[str, str, str, Trust]:
@@ -188,8 +193,8 @@ def _open(end: Ending, ask: Passage | None, anchor: Place, items: list[Passage])
         if not title:
             title, trust, quote = cut(tried, 180), "assistant", ""
     elif not items:
-        parts.append("The work was cut off before it was finished." if _stopped(end) else "Nothing was committed yet.")
-    done = [proof.line.line for proof in end.proofs.ranked()[:4]]
+        parts.append("The work was cut off before it was finished." if _stopped(end) else "Edits were left uncommitted.")
+    done = _proof_lines(end, end.proofs.ranked(), False)[:4]
     if done:
         parts.append("Done so far:\n" + "\n".join(f"- {line}" for line in done))
     if not title:
@@ -217,30 +222,41 @@ def _named(end: Ending) -> tuple[str, Proof | None]:
 def _done(end: Ending) -> Outcome | None:
     """Finished work, when there is a proof of it."""
     ranked = end.proofs.ranked()
-    all_done = bool(end.tasks.done) and not end.tasks.open and end.edits > 0 and end.tasks.prompt == end.prompts
-    strong = [proof for proof in ranked if proof.kind not in ("test", "build")]
-    if not strong and not (all_done and end.turn.ended) and not (ranked and end.edits and end.turn.ended):
+    all_done = _all_done(end)
+    shipped = any(proof.kind not in ("test", "build") for proof in ranked)
+    if not shipped and not all_done and not (ranked and end.edits and end.turn.ended):
         return None
     title, named = _named(end)
-    ask = (end.tasks_ask if all_done else None) or end.last_ask or end.first_ask
-    asked, why, words, trust = _wanted(ask)
-    quote = words
+    newest = named or max(ranked, key=lambda proof: proof.place.line, default=None)
+    ask = (end.tasks_ask if all_done and named is None else None) or end.ask_at(newest.prompt if newest else end.prompts, 4)
+    asked, why, quote, trust = _wanted(ask)
     if named is not None and named.what is not None:
         quote, trust = named.what.line, "assistant"
+    elif all_done and not asked:
+        asked, quote, trust = _listed(end), end.tasks.done[0].line, "assistant"
     title = title or asked
     if not title:
         return None
-    lines = [proof.line.line for proof in ranked[:6]]
-    if end.proofs.commits > sum(1 for proof in ranked[:6] if proof.kind == "commit"):
+    anchor = max((proof.place for proof in ranked), key=lambda place: place.line, default=end.tasks.place)
+    assert anchor is not None  # a proof or the list
+    first = ask.place if ask is not None and ask.place.line <= anchor.line else anchor
+    body = "\n".join(f"- {line}" for line in _proof_lines(end, ranked, all_done))
+    return Outcome(
+        status="done", title=title, body=body, why=why, quote=quote, trust=trust, anchor=anchor, first=first, digest=f"done:{anchor.anchor}"
+    )
+
+
+def _listed(end: Ending) -> str:
+    """The done items as a title."""
+    return cut("; ".join(cut(item.line, 60) for item in end.tasks.done[:3]), 160)
+
+
+def _proof_lines(end: Ending, ranked: list[Proof], all_done: bool) -> list[str]:
+    telling = [p for p in ranked if p.kind != "commit" or (p.what is not None and not is_housekeeping(p.what.text))]
+    lines = list(dict.fromkeys(proof.line.line for proof in telling))[:6]
+    told = sum(1 for proof in telling[:6] if proof.kind == "commit")
+    if end.proofs.commits > max(told, 1):
         lines.append(f"{end.proofs.commits} commits in all")
     if all_done:
         lines.append(f"all {len(end.tasks.done)} items of the list are done")
-    anchor = ranked[0].place if ranked else end.tasks.place
-    assert anchor is not None  # one of both proves it
-    last = max((proof.place for proof in ranked), key=lambda place: place.line, default=anchor)
-    first = ask.place if ask is not None and ask.place.line <= last.line else last
-    digest = f"done:{last.anchor}"
-    body = "\n".join(f"- {line}" for line in lines)
-    return Outcome(
-        status="done", title=title, body=body, why=why, quote=quote, trust=trust, anchor=last, first=first, digest=digest
-    )
+    return lines

@@ -13,7 +13,7 @@ TASK_TOOLS: Final = frozenset({"TodoWrite", "TaskCreate", "TaskUpdate"})
 
 #: Items kept of one list, and characters of one item.
 MAX_ITEMS: Final = 40
-MAX_ITEM: Final = 200
+MAX_ITEM: Final = 140
 
 _TASK_NUMBER: Final = re.compile(r"#(\w+)")
 

@@ -56,6 +56,18 @@ _NOT_AN_ERROR: Final = re.compile(
     re.IGNORECASE,
 )
 
+#: `file:line: message` of compilers and linters.
+_COMPILER: Final = re.compile(r"^\S{1,200}(?::\d+(?::\d+)?:? |\(\d+,\d+\): )\S")
+
+#: Lines that say that something failed, not what.
+_GENERIC: Final = re.compile(
+    r"^\W*(?:\[[\w:-]+\] )?(?:failed to compile|build failed|tests? failed|error task failed|command failed|compilation failed|errors?|failed|fail"
+    r"|error: (?:script|command|process|task|build|lint|test)\b.*(?:exit|failed).*|failures?|(?:found )?\d+ (?:errors?|failed|failures?|problems?|issues?)\b.*"
+    r"|failed \(.*\).*|error occurred.*|exit status \d+|.*exited with (?:exit )?(?:code|status) \d+.*|.*returned non-zero exit status.*"
+    r"|checking validity of types.*|linting.*|running .*|test session starts|short test summary.*|captured (?:stdout|stderr|log).*|nested?|at line.*)\W*$",
+    re.IGNORECASE,
+)
+
 _NUMBER: Final = re.compile(r"\d+")
 _HEX: Final = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b")
 _FOLDERS: Final = re.compile(r"(?:[\w.~@+-]*/)+([\w.@+-]+)")
@@ -105,34 +117,31 @@ def _judge_tests(failed: bool, counts: bool, output: str) -> Verdict:
 
 
 def error_line(output: str) -> str:
-    """The first line of an output that says what went wrong; its last line when none does; '' for no output."""
+    """The first line of an output that says what went wrong; '' when none does (`Build failed` says nothing)."""
     lines = output.split("\n")
     trace = next((n for n, line in enumerate(lines) if line.startswith("Traceback (most recent")), None)
     if trace is not None:
         for line in lines[trace + 1 :]:
             if line and not line[0].isspace():
                 return line.strip()
-    last = ""
+    compiler = ""
     for line in lines:
         stripped = line.strip()
-        if not stripped:
+        if not stripped or len(stripped) >= 600 or _NOT_AN_ERROR.search(stripped) or _GENERIC.match(stripped):
             continue
-        last = stripped
-        if len(stripped) < 600 and _ERROR.search(stripped) and not _NOT_AN_ERROR.search(stripped):
+        if _ERROR.search(stripped):
             return stripped
-    return last if len(last) < 600 else last[:300]
+        if not compiler and _COMPILER.match(stripped):
+            compiler = stripped
+    return compiler
 
 
 def pass_line(output: str) -> str:
     """The line of an output that says that it passed; '' when none does."""
-    match = None
-    for match in _TESTS_PASSED.finditer(output):
-        pass
-    if match is None:
-        return ""
-    start = output.rfind("\n", 0, match.start()) + 1
-    end = output.find("\n", match.end())
-    return output[start : end if end >= 0 else len(output)].strip()[:200]
+    for line in reversed(output[-3_000:].split("\n")):
+        if _TESTS_PASSED.search(line):
+            return line.strip(" =-─━*\t")[:200]
+    return ""
 
 
 def signature(line: str) -> str:
