@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from hikidashi.capture.passages import cut, one_line
 
-__all__ = ["AskKind", "ask_kind", "ask_title", "content_words", "is_question"]
+__all__ = ["AskKind", "ask_kind", "ask_title", "content_words", "is_question", "own_words"]
 
 #: `ask` stands on its own; `weak` needs what came before; the others are never a title.
 AskKind = Literal["ask", "weak", "question", "paste", "command", "answer", "plan", "none"]
@@ -80,9 +80,9 @@ _CARRIER: Final = re.compile(
 
 #: Openings of talk: what follows is told, not wanted.
 _TALK: Final = re.compile(
-    r"\A(?:i (?:was|am|mean|guess|wonder|just|think|see|saw|have|had|did|know|understand|believe)|i'm|i've|i'll|that(?:'s| is| was)|it(?:'s| is| was)|this (?:is|was)|there(?:'s| is| are| was)|in theory"
+    r"\A(?:i (?:\w+ly )?(?:put|moved|made|did|added|removed|changed|updated|reset|pushed|fixed|tried|got|get|set|ran|was|am|mean|guess|wonder|just|think|see|saw|have|had|did|know|understand|believe)|i'm|i've|i'll|that(?:'s| is| was)|it(?:'s| is| was)|this (?:is|was)|there(?:'s| is| are| was)|in theory"
     r"|hang on|wait|sorry|whoops|oh|ah|never ?mind|no worries|you(?:'re| are| were)|they|he|she|we(?:'re| have| had| are| were)|still|what|not sure|looks like|looking|same|wondering|nothing|maybe"
-    r"|eu (?:dei|tinha|perguntei)|yo |je |ich |acho|parece|entendi|ainda|aún|sigue)\b",
+    r"|eu (?:dei|tinha|perguntei)|yo |je |ich |acho|coloquei|fiz|parece|entendi|ainda|aún|sigue)\b",
     re.IGNORECASE,
 )
 _HEADING: Final = re.compile(r"\A\s*#+\s*\S")
@@ -122,8 +122,8 @@ _INTERROGATIVE: Final = re.compile(
 )
 
 _LEADING: Final = re.compile(
-    r"\A(?:\s|[#>*•●■▶✅🎉🔍🔧📝🚀📋_=`-]|\d+[.)]\s|(?:ultrathink|think hard(?:er)?|megathink|q:|ok|okay|hmm+|mmm|alright|all right|great|perfect|cool|nice|so|oh|ah|ahh?|argh+|yes|yeah|yep|yup|sure|thanks|thank you|hey|hi"
-    r"|now|then|also|and|but|actually|first|finally|next|please|pls|sim|sí|ok,|bom|agora|ahora|bien|oui)\b[,.:!]*\s|'(?:/var|/tmp|/private|/Users/\S*/Desktop)[^'\n]{1,300}')+",
+    r"\A(?:\s|[#>*•●■▶✅🎉🔍🔧📝🚀📋_=`-]|\d+[.)]\s|(?:ultrathink|think hard(?:er)?|megathink|q:|ok|okay|hmm+|mmm|alright|all right|great|perfect|cool|nice|so|oh|ah|ahh?|argh+|yes|yeah|yep|yup|sure|thanks|thank you|hey|hi|hm+|uh+|um+|um"
+    r"|now|then|also|and|but|actually|first|finally|next|please|pls|sim|sí|ok,|bom|agora|ahora|bien|oui)\b[,.:!]*\s|'(?:[A-Za-z]:|~|/)[^'\n]{1,300}')+",
     re.IGNORECASE,
 )
 #: Openings of a wish that say nothing of it.
@@ -138,6 +138,11 @@ def content_words(text: str) -> int:
     """How many words of `text` mean something alone; two CJK characters count as one."""
     words = sum(1 for word in _WORD.findall(text) if len(word) >= 4 and word.lower() not in _STOPWORDS and not _CJK.match(word))
     return words + len(_CJK.findall(text)) // 2
+
+
+def own_words(text: str) -> set[str]:
+    """The words of `text` that mean something alone, small."""
+    return {word.lower() for word in _WORD.findall(text) if len(word) >= 4} - _STOPWORDS
 
 
 def is_question(text: str) -> bool:
@@ -189,7 +194,8 @@ def ask_kind(text: str) -> AskKind:
     if is_question(head if len(head) < 600 else head.split("\n")[0]):
         return "question"
     line = _first_line(head)
-    if head.count("\n") > 3 and len(_SHELL_LINE.findall(head)) >= 3:
+    lines = [written for written in head.split("\n") if written.strip()]
+    if len(lines) > 2 and len(_SHELL_LINE.findall(head)) * 5 >= len(lines) * 2:
         return "command"
     if content_words(line) < 3 or content_words(_CARRIER.sub(" ", line)) < 2 or line.startswith(("http://", "https://")):
         return "weak"

@@ -7,6 +7,7 @@ edit, green is a day's work and leaves nothing. A failure also counts when anoth
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -22,7 +23,15 @@ MAX_EDITS: Final = 8
 
 #: Families in which a failure is worth remembering.
 TRACKED: Final[frozenset[Family]] = frozenset(
-    {"test", "build", "lint", "deploy", "publish", "push", "commit", "migrate", "install", "run", "other"}
+    {"test", "build", "deploy", "publish", "push", "commit", "migrate", "install", "run", "other"}
+)
+
+
+#: Slips that a compiler points at: mended in a minute, met by nobody again.
+_SLIP: Final = re.compile(
+    r"never used|unused|possibly '?(?:undefined|null)|implicitly has an? '?any|is not assignable|no-unused|prettier|unexpected any|expected \d+ arguments|does not exist on type"
+    r"|is declared but|unescaped-entities|has no exported member|undefined: \w+$|cannot use .{1,60} as ",
+    re.IGNORECASE,
 )
 
 
@@ -102,7 +111,7 @@ class Attempts:
     def failed(self, text: str, error: str, place: Place) -> Failure | None:
         """`text` failed with the line `error`; the failure as it stands now, None when there is no error line."""
         sign = signature(error)
-        if len(sign) < 6:
+        if len(sign) < 6 or _SLIP.search(error):
             return None
         key = command_key(text)
         name = command_key(key + sign)

@@ -122,9 +122,9 @@ _PICK: Final = re.compile(
     re.DOTALL,
 )
 _LABELLED: Final = re.compile(
-    r"^\W*(?:option|approach|choice|opción|opção|パターン|案|方案|选项|옵션)\s*(?P<key>[A-Ea-e1-6])\b[\s*_:：.)—–-]*(?P<text>\S.*)$", re.IGNORECASE | re.MULTILINE
+    r"^[^\w\n]*(?:option|approach|choice|opción|opção|パターン|案|方案|选项|옵션)\s*(?P<key>[A-Ea-e1-6])\b[\s*_:：.)—–-]*(?P<text>\S.*)$", re.IGNORECASE | re.MULTILINE
 )
-_LETTERED: Final = re.compile(r"^\s*(?:[-*]\s+)?(?:\*\*)?\(?(?P<key>[A-E])(?:\*\*)?[.):](?:\*\*)?\s*(?P<text>\S.*)$", re.MULTILINE)
+_LETTERED: Final = re.compile(r"^\s*(?:[-*|]\s*)?(?:#+\s*)?(?:\*\*)?\(?(?P<key>[A-E])(?:\*\*)?[.):](?:\*\*)?\s*(?P<text>\S.*)$", re.MULTILINE)
 _NUMBERED: Final = re.compile(r"^(?:#+\s*)?(?:\*\*)?(?P<key>[1-6])[.)]\s*(?P<text>\S.*)$", re.MULTILINE)
 
 #: Options that are no choice.
@@ -135,6 +135,14 @@ _ACCEPTING: Final = re.compile(
 _ERRAND: Final = re.compile(r"^\W*(?:i'?d like|i want|update|push|commit|let'?s tackle|first,? )\b", re.IGNORECASE)
 
 
+#: Questions that say nothing of what is chosen.
+_GENERIC_QUESTION: Final = re.compile(
+    r"^(?:which (?:one|option|approach)? ?(?:would|do|should|feels|sounds|works)\b.{0,60}|what do you (?:think|prefer).{0,40}|does (?:this|that).{0,60}|your (?:choice|preference)|thoughts)\?$|^\W*どちら|^- ", re.IGNORECASE
+)
+#: The answer tells of something done.
+_TOLD: Final = re.compile(r"^.{0,14}(?:ました|でした|した)(?:[。、!\s]|$)")
+
+
 def _last_list(pattern: re.Pattern[str], message: str) -> dict[str, str]:
     """The last list of `message` in that form: a list begins anew where its first key comes again."""
     options: dict[str, str] = {}
@@ -142,7 +150,7 @@ def _last_list(pattern: re.Pattern[str], message: str) -> dict[str, str]:
         key = option.group("key").upper()
         if key in ("A", "1"):
             options = {}
-        options[key] = one_line(option.group("text")).strip(" *")
+        options[key] = one_line(option.group("text").replace("|", " — ")).replace("**", "").strip(" *—")
     return options
 
 
@@ -163,13 +171,12 @@ def picked_option(prompt: str, message: str) -> Finding | None:
     chosen = options.get(key, "")
     if len(options) < 2 or content_words(chosen) < 2 or _NO_CHOICE.match(chosen) or not _accepts(match.group("rest"), chosen):
         return None
-    ending = [one_line(line.strip(" *#>")) for line in message.strip().split("\n") if line.strip()][-3:]
-    question = next((line for line in reversed(ending) if line.endswith(("?", "？")) and not _LETTERED.match(line)), "")
+    question = _question(message, chosen)
     others = "\n".join(f"- not chosen: {cut(text, 200)}" for other, text in sorted(options.items()) if other != key)
     plain = re.sub(r"\*\*|__|`|\s*\((?:recommended|recomendado|推奨)\)", "", chosen, flags=re.IGNORECASE)
     answer = one_line(prompt)
     return Finding(
-        title=cut(plain, 160),
+        title=cut(f"{cut(question, 90)} {plain}" if question else plain, 180),
         body=(f"Asked: {cut(question, 300)}\n\n" if question else "") + f"Chosen: {cut(chosen, 500)}\n\n{others}",
         quote=answer,
         why=f"The person picked it: “{cut(answer, 250)}”",
@@ -177,9 +184,22 @@ def picked_option(prompt: str, message: str) -> Finding | None:
     )
 
 
+def _question(message: str, chosen: str) -> str:
+    """What the options answer: the last question before them, else the message's last line; '' for none."""
+    lines = [one_line(line.strip(" *#>_")).replace("**", "") for line in message.split("\n")]
+    place = next((n for n, line in enumerate(lines) if chosen[:30] in line.replace("|", " — ")), len(lines))
+    first = next((n for n in range(place, -1, -1) if n < len(lines) and re.match(r"\W*(?:(?:option|opción|opção|案|パターン)\s*)?[Aa1]\b", lines[n])), place)
+    before = [line for line in lines[max(0, first - 12) : first] if line.endswith(("?", "？"))]
+    found = before[-1] if before else next((line for line in reversed(lines) if line), "")
+    found = re.sub(r"^(?:next|first|another)? ?question:\s*", "", found, flags=re.IGNORECASE)
+    return found if found.endswith(("?", "？")) and content_words(found) >= 2 and not _GENERIC_QUESTION.search(found) else ""
+
+
 def _accepts(rest: str, chosen: str) -> bool:
     """Whether what follows the option's name agrees with it rather than orders something of its own."""
     rest = rest.lstrip(" ).,:-–—\n")
+    if _TOLD.match(rest):
+        return False
     if len(rest) <= 30 or _ACCEPTING.match(rest):
         return not _ERRAND.match(rest)
     said = {word for word in re.findall(r"[^\W\d_]{4,}", rest.lower())}

@@ -124,8 +124,8 @@ class SessionFold:
             return
         text, place = event.text, self._place(event)
         self._said = Passage(text, place, 320)
-        end = text[-800:]
-        self._asked = Passage(text, place, 2_000, tail=True) if "?" in end or "？" in end else None
+        asks = text.find("?", -2_400) >= 0 or text.find("？", -2_400) >= 0 or text.find("ption", -2_400) >= 0
+        self._asked = Passage(text, place, 2_400, tail=True) if asks else None
         self._ending.turn.ended, self._ending.last = True, place
 
     def _user(self, event: Event) -> None:
@@ -134,6 +134,7 @@ class SessionFold:
         end, text, place = self._ending, event.text, self._place(event)
         kind = ask_kind(text)
         end.prompts += 1
+        end.answers = end.answers + 1 if kind == "answer" else 0
         ask = Passage(text, place, 600) if kind in ("ask", "plan") else None
         end.turn = Turn(ask=ask, ended=False)
         end.last = place
@@ -221,7 +222,7 @@ class SessionFold:
         else:
             end.tasks.update(event.input, place, end.prompts)
         if fresh:
-            end.tasks_ask = end.ask_at(end.prompts)
+            end.tasks_ask = end.ask_at(end.prompts, end.answers)
 
     def _note_branch(self, event: Event) -> None:
         topic = branch_topic(event.branch)
@@ -247,7 +248,7 @@ class SessionFold:
             "version": STATE_VERSION,
             "session_id": self.session_id,
             "last_at": self.last_at,
-            "counts": [end.prompts, end.uncommitted, end.edits],
+            "counts": [end.prompts, end.answers, end.uncommitted, end.edits],
             "passages": [passage.to_state() if passage else None for passage in passages],
             "asks": [[number, ask.to_state()] for number, ask in end.asks],
             "last": end.last.to_state() if end.last else None,
@@ -269,7 +270,7 @@ class SessionFold:
         self.session_id, self.last_at = state["session_id"], state["last_at"]
         passages = [Passage.from_state(passage) if passage else None for passage in state["passages"]]
         tasks_ask, self._said, self._asked = passages
-        prompts, uncommitted, edits = state["counts"]
+        prompts, answers, uncommitted, edits = state["counts"]
         self._ending = Ending(
             tasks=Tasks.from_state(state["tasks"]),
             tasks_ask=tasks_ask,
@@ -277,6 +278,7 @@ class SessionFold:
             hard=Hard.from_state(state["hard"]) if state["hard"] else None,
             turn=Turn.from_state(state["turn"]),
             prompts=prompts,
+            answers=answers,
             asks=[(number, Passage.from_state(ask)) for number, ask in state["asks"]],
             uncommitted=uncommitted,
             edits=edits,

@@ -22,8 +22,8 @@ _LOOK: Final = frozenset(
     "ls cat head tail grep egrep rg find fd tree less more wc stat file du df ps top env printenv which whereis type pwd"
     " whoami id uname hostname date echo printf sleep true test [ diff cmp sort uniq awk jq cut nl strings xxd od lsof"
     " netstat ss ip ifconfig ping dig nslookup history man help kill pkill killall cd pushd popd export source . mkdir"
-    " for while until if then else elif fi do done case esac function select eval { } ( ) [[ ! in let local read trap
-    touch rm cp mv ln chmod chown open code tmux screen pgrep xargs tee nproc free uptime base64 md5sum sha256sum"
+    " for while until if then else elif fi do done case esac function select eval { } ( ) [[ ! in let local read trap"
+    " touch rm cp mv ln chmod chown open code tmux screen pgrep xargs tee nproc free uptime base64 md5sum sha256sum"
     .split()
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from hikidashi.capture.passages import Passage, Place
 
-__all__ = ["Proof", "ProofKind", "Proofs", "commit_of", "pull_request_of", "pushed_refs"]
+__all__ = ["Proof", "ProofKind", "Proofs", "commit_of", "is_housekeeping", "pull_request_of", "pushed_refs", "telling"]
 
 ProofKind = Literal["pr", "merge", "deploy", "publish", "push", "commit", "test", "build"]
 
@@ -24,7 +24,13 @@ _REF: Final = re.compile(
 )
 _PULL: Final = re.compile(r"https?://[\w.-]+/[\w./-]+/(?:pull|merge_requests|pullrequest)/\d+")
 _TITLE: Final = re.compile(r"--title[ =](?:\"((?:\\.|[^\"\\])*)\"|'([^']*)')|(?:^|\s)-t (?:\"((?:\\.|[^\"\\])*)\"|'([^']*)')")
-_HOUSEKEEPING: Final = re.compile(r"^(?:chore|style|wip|fixup!|squash!|merge|initial(?: commit)?$|bump|format|lint)\b|^(?:fix|address) (?:lint|typo|format|review)", re.IGNORECASE)
+_HOUSEKEEPING: Final = re.compile(
+    r"^\W*(?:chore|style|wip|fixup!|squash!|merge|initial(?: commit)?$|bump|format|lint|trigger|force)\b"
+    r"|^(?:\w+(?:\([^)]*\))?!?: )?(?:fix|address|apply|resolve|incorporate|handle)\b.{0,20}\b(?:lint|typos?|formatting|review|comments?|feedback|nits?|conflicts?)\b",
+    re.IGNORECASE,
+)
+_CHANGE: Final = re.compile(r"\b(?:feat|feature|add|adds|implement|introduce|create|support)\b", re.IGNORECASE)
+_ASIDE: Final = re.compile(r"^\W*(?:docs?|test|tests|ci|build|refactor|document|update (?:readme|docs|changelog|claude\.md))\b|\bREADME\b", re.IGNORECASE)
 
 
 def commit_of(output: str) -> tuple[str, str, str] | None:
@@ -53,6 +59,15 @@ def pull_request_of(command: str, output: str) -> tuple[str, str] | None:
 def is_housekeeping(subject: str) -> bool:
     """Whether a commit's subject says nothing about the work."""
     return bool(_HOUSEKEEPING.match(subject)) or len(subject) < 12
+
+
+def telling(subject: str) -> int:
+    """How much a commit's subject says about the work, best 0: something new, a change, an aside, housekeeping."""
+    if is_housekeeping(subject):
+        return 3
+    if _ASIDE.search(subject):
+        return 2
+    return 0 if _CHANGE.search(subject) else 1
 
 
 @dataclass(slots=True)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from hikidashi.capture.asks import ask_title
+from hikidashi.capture.asks import ask_title, own_words
 from hikidashi.capture.decisions import enough_quote
-from hikidashi.capture.finished import Proof, Proofs, is_housekeeping
+from hikidashi.capture.finished import Proof, Proofs, is_housekeeping, telling
 from hikidashi.capture.passages import Passage, Place, cut
 from hikidashi.capture.tasks import Tasks
 from hikidashi.source import Trust
@@ -85,6 +85,8 @@ class Ending:
     proofs: Proofs = field(default_factory=Proofs)
     hard: Hard | None = None
     turn: Turn = field(default_factory=Turn)
+    #: How many of the last prompts only said yes or go on.
+    answers: int = 0
     #: Prompts so far, and the last asks that stand on their own with the number of their prompt.
     prompts: int = 0
     asks: list[tuple[int, Passage]] = field(default_factory=list)
@@ -126,10 +128,10 @@ def outcome_of(end: Ending, *, met_topic: bool) -> Outcome | None:
         assert end.tasks.place is not None  # a list has a place
         return _open(end, end.tasks_ask, end.tasks.place, items)
     if end.hard is not None and end.prompts - end.hard.prompt <= FAILURE_PROMPTS:
-        return _open(end, end.ask_at(end.prompts), end.hard.command.place, [])
+        return _open(end, end.ask_at(end.hard.prompt, end.answers), end.hard.command.place, [])
     stopped = _stopped(end)
     if stopped is not None:
-        return _open(end, end.turn.ask or end.ask_at(end.prompts, 1), stopped, [])
+        return _open(end, end.ask_at(end.prompts, end.answers), stopped, [])
     done = _done(end)
     if done is None and met_topic and end.uncommitted and end.last is not None:
         return _open(end, end.ask_at(end.prompts, end.prompts), end.last, [])
@@ -212,10 +214,9 @@ def _named(end: Ending) -> tuple[str, Proof | None]:
     ranked = end.proofs.ranked()
     for kind in ("pr", "commit"):
         named = [proof for proof in ranked if proof.kind == kind and proof.what is not None]
-        telling = [proof for proof in named if proof.what is not None and not is_housekeeping(proof.what.text)]
-        for proof in telling[:1]:
-            assert proof.what is not None
-            return proof.what.line, proof
+        best = min(named, key=lambda proof: telling(proof.what.text) if proof.what else 3, default=None)
+        if best is not None and best.what is not None and telling(best.what.text) < 3:
+            return best.what.line, best
     return "", None
 
 
@@ -232,6 +233,8 @@ def _done(end: Ending) -> Outcome | None:
     asked, why, quote, trust = _wanted(ask)
     if named is not None and named.what is not None:
         quote, trust = named.what.line, "assistant"
+        if not (ask is not None and _about(ask.text, named.what.text)):
+            ask, why = None, ""
     elif all_done and not asked:
         asked, quote, trust = _listed(end), end.tasks.done[0].line, "assistant"
     title = title or asked
@@ -246,16 +249,20 @@ def _done(end: Ending) -> Outcome | None:
     )
 
 
+def _about(asked: str, done: str) -> bool:
+    """Whether an ask and what was done share a word of their own."""
+    return bool(own_words(asked) & own_words(done))
+
+
 def _listed(end: Ending) -> str:
     """The done items as a title."""
     return cut("; ".join(cut(item.line, 60) for item in end.tasks.done[:3]), 160)
 
 
 def _proof_lines(end: Ending, ranked: list[Proof], all_done: bool) -> list[str]:
-    telling = [p for p in ranked if p.kind != "commit" or (p.what is not None and not is_housekeeping(p.what.text))]
-    lines = list(dict.fromkeys(proof.line.line for proof in telling))[:6]
-    told = sum(1 for proof in telling[:6] if proof.kind == "commit")
-    if end.proofs.commits > max(told, 1):
+    told = [p for p in ranked if p.kind != "commit" or (p.what is not None and not is_housekeeping(p.what.text))]
+    lines = list(dict.fromkeys(proof.line.line for proof in told))[:6]
+    if end.proofs.commits > max(sum(1 for proof in told[:6] if proof.kind == "commit"), 1):
         lines.append(f"{end.proofs.commits} commits in all")
     if all_done:
         lines.append(f"all {len(end.tasks.done)} items of the list are done")

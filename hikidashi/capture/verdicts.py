@@ -64,7 +64,7 @@ _GENERIC: Final = re.compile(
     r"^\W*(?:\[[\w:-]+\] )?(?:failed to compile|build failed|tests? failed|error task failed|command failed|compilation failed|errors?|failed|fail"
     r"|error: (?:script|command|process|task|build|lint|test)\b.*(?:exit|failed).*|failures?|(?:found )?\d+ (?:errors?|failed|failures?|problems?|issues?)\b.*"
     r"|failed \(.*\).*|error occurred.*|exit status \d+|.*exited with (?:exit )?(?:code|status) \d+.*|.*returned non-zero exit status.*"
-    r"|checking validity of types.*|linting.*|running .*|test session starts|short test summary.*|captured (?:stdout|stderr|log).*|nested?|at line.*)\W*$",
+    r"|checking validity of types.*|linting.*|running .*|fail\s+\S+\s+[\d.]+s|\S+::\S+ (?:failed|error).*|test session starts|short test summary.*|captured (?:stdout|stderr|log).*|nested?|at line.*)\W*$",
     re.IGNORECASE,
 )
 
@@ -124,6 +124,8 @@ def error_line(output: str) -> str:
         for line in lines[trace + 1 :]:
             if line and not line[0].isspace():
                 return line.strip()
+    if output.startswith("E   ") or "\nE   " in output:
+        lines = [line for line in lines if line.startswith("E   ")] + lines
     compiler = ""
     for line in lines:
         stripped = line.strip()
