@@ -19,19 +19,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from filelock import FileLock, Timeout
 
 from hikidashi.atomic import FILE_MODE, remove_file, storage_errors, write_atomic
+from hikidashi.config.workspace import Workspace, is_link
 from hikidashi.errors import Busy, CorruptData, LostClaim, StorageFailure
 from hikidashi.staging.folder import EntryFolder, NotAnEntry, read_bounded
 from hikidashi.staging.owner import BEAT_SECONDS, GRACE_SECONDS, Beat, Claim, Judgement, judge, parse_claim
 from hikidashi.staging.processes import SYSTEM_PROCESSES, OwnIdentity, Processes
 from hikidashi.times import Clock, format_time, now
-
-if TYPE_CHECKING:
-    from hikidashi.config.workspace import Workspace
 
 __all__ = ["Claim", "ClaimStatus", "HeldClaim", "read_claim", "take_claim"]
 
@@ -86,7 +84,7 @@ def _look(path: Path) -> _Seen:
 
 
 def _refuse_link(path: Path) -> None:
-    if path.is_symlink():
+    if is_link(path):
         raise CorruptData(f"{path} is a symbolic link; remove it and run the same command again")
 
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hikidashi.atomic import TEMP_PREFIX, make_folder, remove_file, storage_errors, sync_folder, write_atomic
+from hikidashi.atomic import TEMP_PREFIX, make_folder, move, remove_file, write_atomic
+from hikidashi.config.workspace import is_link
 from hikidashi.errors import CorruptData, StorageFailure
 from hikidashi.staging.entry import MAX_ENTRY_BYTES, Entry
 from hikidashi.times import Clock, format_time
@@ -86,19 +87,18 @@ class EntryFolder:
 
     def prepare(self) -> None:
         """Make both folders. Raises `CorruptData` if one is a symbolic link, which could lead anywhere."""
-        if self.staging.is_symlink():
+        if is_link(self.staging):
             raise CorruptData(f"{self.staging} is a symbolic link; remove the link and run the same command again")
         make_folder(self.staging)
-        if self.quarantine.is_symlink() or (self.quarantine.exists() and not self.quarantine.is_dir()):
+        if is_link(self.quarantine) or (self.quarantine.exists() and not self.quarantine.is_dir()):
             aside = self._free_name(self.staging, f"{self.quarantine.name}-was-no-folder")
-            with storage_errors(f"move {self.quarantine}"):
-                self.quarantine.rename(aside)
+            move(self.quarantine, aside)
         make_folder(self.quarantine)
 
     def write(self, entry_id: str, content: str) -> None:
         """Write an entry's file; a folder in its place is set aside first."""
         path = self.path(entry_id)
-        if path.is_dir() and not path.is_symlink():
+        if path.is_dir() and not is_link(path):
             self.set_aside(path, "it is a folder where an entry's file belongs")
         write_atomic(path, content.encode("utf-8"))
 
@@ -161,16 +161,15 @@ class EntryFolder:
         A link is not moved but replaced by a text that holds its target: no link stays inside `.hikidashi/`.
         """
         target = self._free_name(self.quarantine, path.name)
-        with storage_errors(f"move {path} to quarantine"):
+        if is_link(path):
             try:
-                if path.is_symlink():
-                    write_atomic(target, f"symbolic link to {str(path.readlink())!r}\n".encode("utf-8", "replace"))
-                    path.unlink()
-                else:
-                    path.rename(target)
-            except FileNotFoundError:  # another sweep was faster
+                led_to = str(path.readlink())
+            except FileNotFoundError:
                 return ""
-        sync_folder(self.quarantine)
+            write_atomic(target, f"symbolic link to {led_to!r}\n".encode("utf-8", "replace"))
+            remove_file(path)
+        elif not move(path, target):  # another sweep was faster
+            return ""
         self._write_reason(target, path.name, reason)
         return target.name
 

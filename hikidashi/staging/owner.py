@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final, Literal
 
 from hikidashi.staging.processes import OwnIdentity, Processes, same_start
@@ -28,6 +28,9 @@ GRACE_SECONDS: Final = 300.0
 _SKEW_SECONDS: Final = 10.0
 
 _MAX_PID: Final = 2**31 - 1
+
+#: In the year 9999; a file's time may be set to anything.
+_LAST_SECOND: Final = 253_400_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +160,8 @@ def _by_beat(claim: Claim, beat: Beat, *, place: str, now: datetime) -> Judgemen
     The time inside is by its clock, the file's time by the file system's: with skewed clocks either may be
     off, so the fresher one counts. Both in the future: a clock was set back and neither tells anything.
     """
-    written = datetime.fromtimestamp(0, tz=now.tzinfo) + timedelta(microseconds=beat.mtime_ns // 1000)
+    seconds = min(max(beat.mtime_ns / 1e9, 0), _LAST_SECOND)
+    written = datetime.fromtimestamp(seconds, tz=UTC)
     ages = [(now - at).total_seconds() for at in (parse_time(claim.heartbeat_at), written)]
     if any(-_SKEW_SECONDS <= age < FRESH_SECONDS for age in ages):
         return Judgement("alive", f"is held by a process {place}")

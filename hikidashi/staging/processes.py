@@ -96,7 +96,7 @@ class LinuxProcesses:
     def own(self) -> OwnIdentity:
         """This process."""
         try:
-            pid_ns = os.readlink(self._proc / "self" / "ns" / "pid")
+            pid_ns = str((self._proc / "self" / "ns" / "pid").readlink())
         except OSError:  # a kernel built without namespaces
             pid_ns = ""
         return OwnIdentity(

@@ -11,19 +11,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from hikidashi.config.workspace import Workspace
 from hikidashi.db.connection import database_errors, queries, transaction
 from hikidashi.errors import CorruptData
+from hikidashi.staging.backlog import StagedEntry, StagingTotals, SweepReport, next_batch
 from hikidashi.staging.entry import Disposition, Entry
 from hikidashi.staging.folder import EntryFolder, NotAnEntry
 from hikidashi.times import Clock, format_time, now
 from hikidashi.ulid import is_ulid
-
-if TYPE_CHECKING:
-    from hikidashi.config.settings import Settings
-    from hikidashi.config.workspace import Workspace
 
 __all__ = ["LONE_FAILURES", "StagedEntry", "StagingStore", "StagingTotals", "SweepReport", "next_batch"]
 
@@ -34,62 +31,6 @@ LONE_FAILURES: Final = 3
 _FLUSH_AT_ONCE: Final = 50
 
 _SQL: Final = queries("staging")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagedEntry:
-    """An entry that waits for a run."""
-
-    entry: Entry
-    #: Size of its file.
-    bytes: int
-    #: Runs that failed on content or lint while holding it, and of those the ones where it was alone.
-    attempts: int
-    lone_failures: int
-    #: When it was captured, ISO 8601.
-    added_at: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagingTotals:
-    """What waits, for the trigger and for `status`."""
-
-    entries: int
-    bytes: int
-    #: Captured, but the file could not be written yet (the next start does it).
-    pending: int
-    #: Things lying in `staging/` that are no entries; the next sweep sets them aside.
-    invalid: int
-    #: Things in `staging/quarantine/`.
-    quarantined: int
-    #: When the one that waits longest was captured, ISO 8601; None when nothing waits.
-    oldest_at: str | None
-
-
-@dataclass(slots=True, kw_only=True)
-class SweepReport:
-    """What a sweep found and did; empty when folder and rows agreed."""
-
-    #: IDs whose files were written: captured before, but the writer was killed.
-    flushed: int = 0
-    #: IDs of valid files that no row knew.
-    adopted: list[str] = field(default_factory=list)
-    #: IDs of staged rows whose file was missing or had been changed.
-    rewritten: list[str] = field(default_factory=list)
-    #: IDs of consumed rows whose file was still there.
-    deleted: list[str] = field(default_factory=list)
-    #: Names in quarantine -> why.
-    quarantined: dict[str, str] = field(default_factory=dict)
-    temporaries: int = 0
-
-    def lines(self) -> list[str]:
-        """What a person should know, one line each."""
-        said = [f"quarantine/{name}: {reason}" for name, reason in sorted(self.quarantined.items())]
-        if self.adopted:
-            said.append(f"{len(self.adopted)} entries in staging/ that the database did not know were taken up")
-        if self.rewritten:
-            said.append(f"{len(self.rewritten)} entry files were missing or changed and were written again")
-        return said
 
 
 class StagingStore:
@@ -376,23 +317,3 @@ def _problem(entry_id: str, content: str) -> str:
     except CorruptData as exc:
         return f"its row in the database is damaged: {exc}"
     return "" if found == entry_id else f"its row in the database holds another entry ({found})"
-
-
-def next_batch(
-    staged: Sequence[StagedEntry], settings: Settings, limit_override: int | None = None
-) -> list[StagedEntry]:
-    """The first of `staged` that fit one run's budget of entries and bytes; one always fits.
-
-    `limit_override` lowers the number of entries (a batch that failed is halved); it never raises it.
-    """
-    limit = settings.worker.batch_entries
-    if limit_override is not None:
-        limit = max(1, min(limit, limit_override))
-    batch: list[StagedEntry] = []
-    size = 0
-    for entry in staged[:limit]:
-        size += entry.bytes
-        if batch and size > settings.worker.batch_bytes:
-            break
-        batch.append(entry)
-    return batch

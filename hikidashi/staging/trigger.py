@@ -8,10 +8,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hikidashi.staging.store import StagingTotals
+from hikidashi.staging.backlog import StagingTotals
 from hikidashi.times import parse_time
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # pydantic takes a third of a second to load, and the settings come in ready
     from hikidashi.config.settings import Settings
 
 __all__ = ["over_threshold"]

@@ -2,14 +2,14 @@
 -- Every statement that moves a row names the state that it moves from, so that no ID is staged twice.
 
 -- name: add_pending
-INSERT INTO entries (id, kind, state, content, host, session_id, added_at)
-VALUES (:id, :kind, 'pending', :content, :host, :session_id, :added_at)
+INSERT INTO entries (id, kind, state, content, bytes, host, session_id, added_at)
+VALUES (:id, :kind, 'pending', :content, length(CAST(:content AS BLOB)), :host, :session_id, :added_at)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: adopt
 -- A valid file that no row knows: the database was made anew, or a person put it there.
-INSERT INTO entries (id, kind, state, content, host, session_id, added_at)
-VALUES (:id, :kind, 'staged', :content, :host, :session_id, :added_at)
+INSERT INTO entries (id, kind, state, content, bytes, host, session_id, added_at)
+VALUES (:id, :kind, 'staged', :content, length(CAST(:content AS BLOB)), :host, :session_id, :added_at)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: ids_in_state

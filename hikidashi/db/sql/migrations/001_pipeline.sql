@@ -18,6 +18,7 @@ CREATE TABLE entries (
     kind TEXT NOT NULL CHECK (kind IN ('decision', 'discussion', 'attempt', 'request')),
     state TEXT NOT NULL CHECK (state IN ('pending', 'staged', 'consumed', 'quarantined')),
     content TEXT NOT NULL,                  -- the exact text of the entry file
+    bytes INTEGER NOT NULL,                 -- size of that file
     host TEXT NOT NULL,
     session_id TEXT NOT NULL,
     added_at TEXT NOT NULL,
@@ -27,8 +28,7 @@ CREATE TABLE entries (
     disposition TEXT CHECK (disposition IN ('applied', 'merged', 'duplicate', 'covered', 'discarded')),
     record TEXT,                            -- path of the record that carries it
     reason TEXT,                            -- why discarded or quarantined
-    consumed_at TEXT,
-    bytes INTEGER NOT NULL GENERATED ALWAYS AS (length(CAST(content AS BLOB))) VIRTUAL
+    consumed_at TEXT
 ) STRICT;
 
 -- Holds all that the totals need, so that `status` and the trigger never read a content.
