@@ -190,7 +190,7 @@ def _judge_answer(tool: str, verdict: Verdict, detail: Mapping[str, object]) -> 
         verdict.truncated = True
 
 
-def ending(tool: str, given: Mapping[str, object], text: str, result: object) -> Ending | None:
+def ending(given: Mapping[str, object], text: str, result: object) -> Ending | None:
     """What a look at a background call (`BashOutput`, `TaskOutput`) says of its end; None while it runs."""
     detail = result if isinstance(result, dict) else {}
     task = detail.get("task")
