@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,7 +18,6 @@ MAX_MESSAGES: Final = 64
 #: A list in a trimmed input or result keeps this many elements.
 MAX_ELEMENTS: Final = 1000
 
-_USAGE: Final = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _TOKENS: Final = ("input", "output", "cache_creation", "cache_read")
 _NONE: Final = (0, 0, 0, 0)
 
@@ -43,9 +41,9 @@ class Calls:
     """Calls by ID, and those that run in the background by the ID of their shell, task or agent."""
 
     def __init__(self) -> None:
-        self._open: OrderedDict[str, Call] = OrderedDict()
+        self._open: dict[str, Call] = {}
         self._bytes = 0
-        self._running: OrderedDict[str, Call] = OrderedDict()
+        self._running: dict[str, Call] = {}
 
     def hold(self, call: Call) -> None:
         """Remember a call until its result comes."""
@@ -53,7 +51,7 @@ class Calls:
         self._bytes += call.size - (known.size if known else 0)
         self._open[call.call_id] = call
         while len(self._open) > MAX_OPEN_CALLS or (self._bytes > MAX_OPEN_BYTES and len(self._open) > 1):
-            self._bytes -= self._open.popitem(last=False)[1].size
+            self._bytes -= self._open.pop(next(iter(self._open))).size
 
     def answered(self, call_id: str) -> Call | None:
         """The call that a result belongs to; it is open no longer."""
@@ -66,7 +64,7 @@ class Calls:
         """The call was answered, but runs on in the background."""
         self._running[task_id] = call
         if len(self._running) > MAX_OPEN_CALLS:
-            self._running.popitem(last=False)
+            del self._running[next(iter(self._running))]
 
     def ended(self, task_id: str) -> Call | None:
         """The call that ran in the background under `task_id`, once."""
@@ -81,8 +79,7 @@ class TokenCount:
     """
 
     def __init__(self) -> None:
-        self._counted: OrderedDict[str, tuple[int, ...]] = OrderedDict()
-        self._last = ("", _NONE)
+        self._counted: dict[str, tuple[int, int, int, int]] = {}
         self._waiting: dict[str, int] = {}
 
     def add(self, message: dict[str, Any]) -> None:
@@ -90,22 +87,29 @@ class TokenCount:
         usage = message.get("usage")
         if type(usage) is not dict:
             return
-        message_id = message.get("id")
         get = usage.get
-        now: tuple[Any, ...] = (get(_USAGE[0]), get(_USAGE[1]), get(_USAGE[2]), get(_USAGE[3]))
-        if (message_id, now) == self._last:
-            return
-        self._last = (message_id, now) if type(message_id) is str else ("", _NONE)
-        counts = tuple(count if type(count) is int and count > 0 else 0 for count in now)
-        before: tuple[int, ...] = _NONE
+        now = (
+            _number(get("input_tokens")),
+            _number(get("output_tokens")),
+            _number(get("cache_creation_input_tokens")),
+            _number(get("cache_read_input_tokens")),
+        )
+        message_id = message.get("id")
+        before = _NONE
         if type(message_id) is str:
-            before = self._counted.pop(message_id, _NONE)
-            self._counted[message_id] = tuple(map(max, counts, before))
+            known = self._counted.get(message_id)
+            if known == now:
+                return
+            if known is not None:
+                before = known
+                now = (max(now[0], known[0]), max(now[1], known[1]), max(now[2], known[2]), max(now[3], known[3]))
+            self._counted[message_id] = now
             if len(self._counted) > MAX_MESSAGES:
-                self._counted.popitem(last=False)
-        for name, count, then in zip(_TOKENS, counts, before, strict=True):
+                del self._counted[next(iter(self._counted))]
+        waiting = self._waiting
+        for name, count, then in zip(_TOKENS, now, before, strict=True):
             if count > then:
-                self._waiting[name] = self._waiting.get(name, 0) + count - then
+                waiting[name] = waiting.get(name, 0) + count - then
 
     def take(self) -> dict[str, int]:
         """What was noted since the last call; a line of thinking alone makes no event to carry it."""
@@ -113,6 +117,10 @@ class TokenCount:
         if taken:
             self._waiting = {}
         return taken
+
+
+def _number(count: object) -> int:
+    return count if type(count) is int and count > 0 else 0
 
 
 def trimmed(value: Any, depth: int = 0) -> Any:

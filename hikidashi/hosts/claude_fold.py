@@ -23,12 +23,14 @@ from hikidashi.hosts.claude_tools import (
     notified_ending,
     role_of,
 )
-from hikidashi.hosts.transcript import Event, EventKind, ReadReport, event_key
+from hikidashi.hosts.transcript import Event, EventKind, ReadReport, event_keys
 
 __all__ = ["HOST_NAME", "Fold"]
 
 #: Name of the host in sources and watermarks.
 HOST_NAME: Final = "claude-code"
+
+_key: Final = event_keys(HOST_NAME)
 
 #: Line types that carry nothing for a memory. Any other unknown type is counted as skipped.
 _SILENT_TYPES: Final = frozenset(
@@ -54,6 +56,13 @@ _SILENT_TYPES: Final = frozenset(
         "worktree-state",
     }
 )
+
+#: Blocks of an assistant line that make an event; thinking does not.
+_TOLD_BLOCKS: Final = frozenset(
+    {"text", "tool_use", "server_tool_use", "tool_result", "web_search_tool_result", "mcp_tool_result", "mcp_tool_use"}
+)
+
+_CALL_BLOCKS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 #: Tools that look at background calls, and tools that stop them.
 _LOOKS: Final = frozenset({"BashOutput", "TaskOutput", "AgentOutputTool"})
@@ -120,7 +129,7 @@ class Fold:
         sidechain = get("isSidechain") is True
         if type(uuid) is str and uuid:
             self._report.last_uuid = uuid
-            repeat = self._met(event_key(HOST_NAME, uuid), uuid, sidechain)
+            repeat = self._met(_key(uuid), uuid, sidechain)
         else:
             uuid, repeat = "", False
         return Event(
@@ -146,7 +155,7 @@ class Fold:
         if key in seen:
             return True
         if sidechain:
-            key = event_key(HOST_NAME, "sidechain:" + name)
+            key = _key("sidechain:" + name)
             if key in seen:
                 return True
         seen.add(key)
@@ -166,29 +175,9 @@ class Fold:
             return [_say(base, "context", content_text(content))]
         repeat = base.repeat
         told = self._delivered(base) if self._typed else []
-        events: list[Event] = []
         if type(content) is str:
             content = [{"type": "text", "text": content}]
-        for block in content if type(content) is list else ():
-            if type(block) is not dict:
-                continue
-            kind = block.get("type")
-            if kind == "thinking":
-                continue
-            event = _copy(base, repeat) if events else base
-            if kind == "text":
-                text = block.get("text")
-                if type(text) is not str or not text.strip():
-                    continue
-                _say(event, "assistant", text)
-            elif kind == "tool_use" or kind == "server_tool_use":
-                if not self._call(block, event, size):
-                    continue
-            elif type(kind) is str and kind.endswith("tool_result"):
-                self._result(block, event, None, size)
-            else:
-                continue
-            events.append(event)
+        events = self._blocks(content, base, repeat, size) if type(content) is list else []
         if not repeat:
             self._tokens.add(message)
         if events:
@@ -197,6 +186,26 @@ class Fold:
                 for event in events:
                     event.model = model
         return told + events if told else events
+
+    def _blocks(self, content: list[Any], base: Event, repeat: bool, size: int) -> list[Event]:
+        events: list[Event] = []
+        for block in content:
+            kind = block.get("type") if type(block) is dict else None
+            if kind not in _TOLD_BLOCKS:
+                continue
+            event = _copy(base, repeat) if events else base
+            if kind == "text":
+                text = block.get("text")
+                if type(text) is not str or not text.strip():
+                    continue
+                _say(event, "assistant", text)
+            elif kind in _CALL_BLOCKS:
+                if not self._call(block, event, size):
+                    continue
+            else:
+                self._result(block, event, None, size)
+            events.append(event)
+        return events
 
     def _call(self, block: dict[str, Any], event: Event, size: int) -> bool:
         """Make `event` the call of a `tool_use` block and hold it; False when no result could ever be joined."""
@@ -208,7 +217,7 @@ class Fold:
             given = {}
         elif size > MAX_TEXT:
             given = trimmed(given)
-        key = event_key(HOST_NAME, "result:" + call_id)
+        key = _key("result:" + call_id)
         event.kind, event.role = "tool_call", "assistant"
         event.call_id, event.tool, event.input = call_id, tool if type(tool) is str else "", given
         event.call_line, event.call_uuid = event.line, event.uuid
@@ -273,24 +282,17 @@ class Fold:
         if type(call_id) is str and call_id:
             event.call_id = call_id
             call = self._calls.answered(call_id)
-            key = call.key if call else event_key(HOST_NAME, "result:" + call_id)
+            key = call.key if call else _key("result:" + call_id)
             event.repeat = self._met(key, "result:" + call_id, event.sidechain) or event.repeat
         if call:
             event.tool, event.input = call.tool, call.input
             event.call_line, event.call_uuid = call.line, call.uuid
-        verdict = judge(event.tool, block.get("content"), block.get("is_error"), structured)
-        event.kind, event.role, event.text = "tool_result", role_of(event.tool), verdict.text
-        event.outcome, event.exit_code, event.truncated = verdict.outcome, verdict.exit_code, verdict.truncated
+        event.kind, event.role = "tool_result", role_of(event.tool)
+        task_id = judge(event, block.get("content"), block.get("is_error"), structured)
         if type(structured) is dict:
             event.result = trimmed(structured) if size > MAX_TEXT else structured
-        if verdict.outcome == "unknown":
-            event.background, event.interrupted = verdict.background, verdict.interrupted
-            event.refused, event.refused_by = bool(verdict.refused_by), verdict.refused_by
-            if verdict.task_id and call:
-                self._calls.run_on(verdict.task_id, call)
-        elif verdict.outcome == "failed":
-            event.interrupted = verdict.interrupted
-            event.refused, event.refused_by = bool(verdict.refused_by), verdict.refused_by
+        if task_id and call:
+            self._calls.run_on(task_id, call)
 
     def _consequences(self, event: Event, structured: object, repeat: bool) -> list[Event]:
         """What a result says beyond its own call: words of a refusal, the end of a background call."""
@@ -319,7 +321,7 @@ class Fold:
         event.call_line, event.call_uuid = call.line, call.uuid
         event.outcome, event.exit_code, event.interrupted = done.outcome, done.exit_code, done.interrupted
         name = "end:" + call.call_id
-        event.repeat = self._met(event_key(HOST_NAME, name), name, base.sidechain) or repeat
+        event.repeat = self._met(_key(name), name, base.sidechain) or repeat
         return [event]
 
     # -- text typed while the agent was busy
@@ -356,7 +358,7 @@ class Fold:
             event.line, event.uuid, event.at = typed.line, "", typed.at
             event.session_id = typed.session_id or base.session_id
             name = f"queue:{typed.at}:{typed.text}"
-            event.repeat = self._met(event_key(HOST_NAME, name), name, False)
+            event.repeat = self._met(_key(name), name, False)
             events.append(_say(event, "user", typed.text))
         return events
 
