@@ -107,6 +107,10 @@ class TokenCount:
             if len(self._counted) > MAX_MESSAGES:
                 del self._counted[next(iter(self._counted))]
         waiting = self._waiting
+        if before is _NONE and not waiting:
+            # By far the most frequent case: one line, or the first line, of a message.
+            self._waiting = {"input": now[0], "output": now[1], "cache_creation": now[2], "cache_read": now[3]}
+            return
         for name, count, then in zip(_TOKENS, now, before, strict=True):
             if count > then:
                 waiting[name] = waiting.get(name, 0) + count - then
