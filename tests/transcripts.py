@@ -19,7 +19,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Session", "dump"]
+from hikidashi.hosts.claude_code import HOST
+from hikidashi.hosts.transcript import Event, Position, ReadReport
+
+__all__ = ["Session", "dump", "read"]
 
 _START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -298,3 +301,22 @@ class Session:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(self.data())
         return path
+
+
+def read(
+    path: Path,
+    *,
+    start: Position | None = None,
+    seen: set[bytes] | None = None,
+    max_line_bytes: int = 1 << 26,
+) -> tuple[list[Event], ReadReport]:
+    """The events of a Claude Code transcript, and the report on it."""
+    report = ReadReport()
+    events = HOST.events(
+        path,
+        start=start or Position(),
+        report=report,
+        max_line_bytes=max_line_bytes,
+        seen=set() if seen is None else seen,
+    )
+    return list(events), report

@@ -330,9 +330,6 @@ class Fold:
         operation = line.get("operation")
         text = content_text(line.get("content"))
         if operation == "enqueue":
-            done = notified_ending(text)
-            if done:
-                return self._ended(done, self._base(line, number), False)
             at, session_id = line.get("timestamp"), line.get("sessionId")
             self._typed.enqueue(
                 TypedText(
@@ -342,7 +339,9 @@ class Fold:
                     session_id=session_id if type(session_id) is str else "",
                 )
             )
-        elif operation in ("dequeue", "remove"):
+            done = notified_ending(text)
+            return self._ended(done, self._base(line, number), False) if done else []
+        if operation in ("dequeue", "remove"):
             self._typed.leave()
         elif operation == "popAll":
             self._typed.take_back(hear(text).words)
