@@ -93,7 +93,7 @@ def is_silent(raw: bytes) -> bool:
     if named < 0:
         return False
     own = raw.rfind(b'"type":', 0, named)
-    if own < 1 or raw[own + 7 : named].strip() or any(raw.find(mark, 1, own) >= 0 for mark in (b"{", b"[", b"\\")):
+    if own < 1 or raw[own + 7 : named].strip() or b"{" in raw[1:own] or b"[" in raw[1:own] or b"\\" in raw[1:own]:
         return False
     # One nested type, the progress's own, is usual. More may be another process's line that was torn into this one.
     return raw.endswith(b"}") and b"}{" not in raw and b'{"parentUuid"' not in raw and raw.count(b'{"type":', own) <= 1

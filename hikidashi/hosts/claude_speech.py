@@ -8,10 +8,11 @@ into rules of the user. The tables follow what versions 0.2.122 to 2.1.332 write
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["INTERRUPTED", "Speech", "hear", "refusal_words"]
+__all__ = ["INTERRUPTED", "Speech", "hear", "is_injected", "refusal_words"]
 
 #: What the client writes when the person stopped the agent.
 INTERRUPTED: Final = "[Request interrupted by user"
@@ -68,6 +69,21 @@ def hear(text: str) -> Speech:
         else:
             return Speech(words=text, interrupted=interrupted)
     return Speech(interrupted=interrupted)
+
+
+def is_injected(line: Mapping[str, object]) -> bool:
+    """Whether the flags of a user line say that no person typed it.
+
+    `sourceToolUseID` marks the body of a skill, `planContent` the prompt that the client makes of an approved
+    plan, `origin` what came from a task, a channel or a coordinator.
+    """
+    if line.get("isMeta") is True or line.get("isVisibleInTranscriptOnly") is True:
+        return True
+    if line.get("sourceToolUseID") or line.get("planContent"):
+        return True
+    origin = line.get("origin")
+    kind = origin.get("kind") if isinstance(origin, dict) else origin
+    return isinstance(kind, str) and kind not in ("human", "user", "")
 
 
 def refusal_words(text: str) -> str:

@@ -73,8 +73,8 @@ def read_lines(
     carries its number. The stream must not be moved by others meanwhile.
     """
     offset, number = start.offset, start.line
-    if number > 0 and not _at_line_start(stream, offset):
-        number -= 1
+    inside = number > 0 and not _at_line_start(stream, offset)
+    number -= inside
     stream.seek(offset)
     rest = b""
     while chunk := stream.read(chunk_bytes if stop is None else min(chunk_bytes, stop - offset - len(rest))):
@@ -82,11 +82,14 @@ def read_lines(
         rest = pieces.pop()
         for raw in pieces:
             offset += len(raw) + 1
-            if len(raw) <= max_line_bytes:
+            if inside and not raw:
+                pass  # the newline of a line that was taken without it
+            elif len(raw) <= max_line_bytes:
                 yield number, offset, raw
             else:
                 report.skip("too-long")
             number += 1
+            inside = False
         if len(rest) >= chunk_bytes:
             further = _bytes_to_newline(stream, chunk_bytes, stop)
             if further is None:
