@@ -20,25 +20,11 @@ AskKind = Literal["ask", "weak", "question", "paste", "command", "answer", "plan
 PLAN_PREFIX: Final = "Implement the following plan:"
 
 _ACKNOWLEDGMENTS: Final = frozenset(
-    "yes y yep yeah yup ok okay k sure no nope go ahead proceed continue next done thanks thank you please great good cool nice"
-    " perfect do it that this fine right correct now again retry try keep going carry on lets let's more all of them both a b c d e"
-    " option 1 2 3 4 5 and the then so just with from where we left off start first one two three hi hello hey test"
-    " oui non d'accord daccord continue continuer parfait merci fait fai voila voilà c'est cest suite vas-y vas y"
-    " sí si no dale claro sigue continúa continua gracias hazlo procede adelante listo bien"
-    " sim não nao pode continuar prossiga certo isso obrigado obrigada vai seguir tudo feito"
-    " ja nein weiter mach machen danke genau gut bitte"
-    " да нет хочу давай продолжай ок хорошо готово evet hayır tamam devam davom ha"
-    " はい お願いします 続けて 続き いいえ ありがとう ok お願い 继续 好的 好 是 是的 可以 谢谢 네 예 계속 그래 좋아".split()
+    ["yes", "y", "yep", "yeah", "yup", "ok", "okay", "k", "sure", "no", "nope", "go", "ahead", "proceed", "continue", "next", "done", "thanks", "thank", "you", "please", "great", "good", "cool", "nice", "perfect", "do", "it", "that", "this", "fine", "right", "correct", "now", "again", "retry", "try", "keep", "going", "carry", "on", "lets", "let's", "more", "all", "of", "them", "both", "a", "b", "c", "d", "e", "option", "1", "2", "3", "4", "5", "and", "the", "then", "so", "just", "with", "from", "where", "we", "left", "off", "start", "first", "one", "two", "three", "hi", "hello", "hey", "test", "oui", "non", "d'accord", "daccord", "continue", "continuer", "parfait", "merci", "fait", "fai", "voila", "voilà", "c'est", "cest", "suite", "vas-y", "vas", "y", "sí", "si", "no", "dale", "claro", "sigue", "continúa", "continua", "gracias", "hazlo", "procede", "adelante", "listo", "bien", "sim", "não", "nao", "pode", "continuar", "prossiga", "certo", "isso", "obrigado", "obrigada", "vai", "seguir", "tudo", "feito", "ja", "nein", "weiter", "mach", "machen", "danke", "genau", "gut", "bitte", "да", "нет", "хочу", "давай", "продолжай", "ок", "хорошо", "готово", "evet", "hayır", "tamam", "devam", "davom", "ha", "はい", "お願いします", "続けて", "続き", "いいえ", "ありがとう", "ok", "お願い", "继续", "好的", "好", "是", "是的", "可以", "谢谢", "네", "예", "계속", "그래", "좋아"]
 )
 
 _STOPWORDS: Final = frozenset(
-    "the and for that this with from have what when where which will would could should there here they them then than your our you are"
-    " was were been being into onto over under about after before again also just only very some any all can can't don't doesn't not"
-    " make need want like look let's lets please implement continue going really still more most much many now next first last one two"
-    " three these those option options part step steps thing things stuff work working works fix fixed add added done doing does did"
-    " para por con que los las una uno esto esta este todo todos como pero más mas muy bien fazer isso esse essa uma com não nao mais"
-    " pour dans avec les des une que qui est sont pas plus tout tous fait faire cette celui und der die das ein eine nicht mit auf für"
-    .split()
+    ["the", "and", "for", "that", "this", "with", "from", "have", "what", "when", "where", "which", "will", "would", "could", "should", "there", "here", "they", "them", "then", "than", "your", "our", "you", "are", "was", "were", "been", "being", "into", "onto", "over", "under", "about", "after", "before", "again", "also", "just", "only", "very", "some", "any", "all", "can", "can't", "don't", "doesn't", "not", "make", "need", "want", "like", "look", "let's", "lets", "please", "implement", "continue", "going", "really", "still", "more", "most", "much", "many", "now", "next", "first", "last", "one", "two", "three", "these", "those", "option", "options", "part", "step", "steps", "thing", "things", "stuff", "work", "working", "works", "fix", "fixed", "add", "added", "done", "doing", "does", "did", "para", "por", "con", "que", "los", "las", "una", "uno", "esto", "esta", "este", "todo", "todos", "como", "pero", "más", "mas", "muy", "bien", "fazer", "isso", "esse", "essa", "uma", "com", "não", "nao", "mais", "pour", "dans", "avec", "les", "des", "une", "que", "qui", "est", "sont", "pas", "plus", "tout", "tous", "fait", "faire", "cette", "celui", "und", "der", "die", "das", "ein", "eine", "nicht", "mit", "auf", "für"]
 )  # fmt: skip
 
 _WORD: Final = re.compile(r"[^\W\d_][\w'’-]*")
@@ -46,16 +32,7 @@ _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 #: English verbs that begin an order.
 _VERBS: Final = frozenset(
-    "add adjust allow analyze analyse apply archive audit automate backport benchmark break bring build bump bundle cache calculate call change check clean clear close"
-    " collect combine comment commit compare compile complete configure connect consolidate convert copy correct cover create customize cut debug define delete deploy describe"
-    " design detect develop diagnose disable display document drop dump enable ensure establish evaluate expand explore export expose extend extract fetch figure fill find finish fix flag"
-    " format generate get give group guard handle harden hide hook identify implement import improve include increase index init initialize inline insert inspect install integrate introduce"
-    " investigate isolate join keep launch limit link list load localize log look lower maintain make map mark measure merge migrate minify mock modify monitor move normalize open"
-    " optimize optimise organize output overhaul package parse patch persist plan polish populate port prepare prevent print profile propose protect provide publish pull push put rebase rebuild record"
-    " redesign reduce refactor register release reload remove rename render reorganize repair replace replicate report reproduce rerun research resolve respond restore restructure restrict retry"
-    " return reuse revert review rewrite rework roll rotate route run sanitize save scaffold scan schedule search secure send separate serve set setup share ship show simplify skip sort"
-    " speed split standardize start stop store strip structure style submit summarize summarise support swap switch sync tag take teach test tidy tie toggle track train transform"
-    " translate trigger trim try turn tweak unify update upgrade upload use validate verify wire work wrap write rebase squash brainstorm draft".split()
+    ["add", "adjust", "allow", "analyze", "analyse", "apply", "archive", "audit", "automate", "backport", "benchmark", "break", "bring", "build", "bump", "bundle", "cache", "calculate", "call", "change", "check", "clean", "clear", "close", "collect", "combine", "comment", "commit", "compare", "compile", "complete", "configure", "connect", "consolidate", "convert", "copy", "correct", "cover", "create", "customize", "cut", "debug", "define", "delete", "deploy", "describe", "design", "detect", "develop", "diagnose", "disable", "display", "document", "drop", "dump", "enable", "ensure", "establish", "evaluate", "expand", "explore", "export", "expose", "extend", "extract", "fetch", "figure", "fill", "find", "finish", "fix", "flag", "format", "generate", "get", "give", "group", "guard", "handle", "harden", "hide", "hook", "identify", "implement", "import", "improve", "include", "increase", "index", "init", "initialize", "inline", "insert", "inspect", "install", "integrate", "introduce", "investigate", "isolate", "join", "keep", "launch", "limit", "link", "list", "load", "localize", "log", "look", "lower", "maintain", "make", "map", "mark", "measure", "merge", "migrate", "minify", "mock", "modify", "monitor", "move", "normalize", "open", "optimize", "optimise", "organize", "output", "overhaul", "package", "parse", "patch", "persist", "plan", "polish", "populate", "port", "prepare", "prevent", "print", "profile", "propose", "protect", "provide", "publish", "pull", "push", "put", "rebase", "rebuild", "record", "redesign", "reduce", "refactor", "register", "release", "reload", "remove", "rename", "render", "reorganize", "repair", "replace", "replicate", "report", "reproduce", "rerun", "research", "resolve", "respond", "restore", "restructure", "restrict", "retry", "return", "reuse", "revert", "review", "rewrite", "rework", "roll", "rotate", "route", "run", "sanitize", "save", "scaffold", "scan", "schedule", "search", "secure", "send", "separate", "serve", "set", "setup", "share", "ship", "show", "simplify", "skip", "sort", "speed", "split", "standardize", "start", "stop", "store", "strip", "structure", "style", "submit", "summarize", "summarise", "support", "swap", "switch", "sync", "tag", "take", "teach", "test", "tidy", "tie", "toggle", "track", "train", "transform", "translate", "trigger", "trim", "try", "turn", "tweak", "unify", "update", "upgrade", "upload", "use", "validate", "verify", "wire", "work", "wrap", "write", "rebase", "squash", "brainstorm", "draft"]
 )  # fmt: skip
 
 #: What makes a statement a report of something to be mended.
@@ -64,10 +41,14 @@ _TROUBLE: Final = re.compile(
     r"|issues?|problems?|keeps?|stuck|hangs?|flaky|incorrect|invalid|regression|duplicated?|stale|outdated|vulnerab\w+)\b",
     re.IGNORECASE,
 )
-_ENGLISH: Final = re.compile(r"\b(?:the|and|is|it|to|of|that|this|we|you|for|in|on|with|are|have|be|do|i'm|i)\b", re.IGNORECASE)
+_ENGLISH: Final = re.compile(
+    r"\b(?:the|and|is|it|to|of|that|this|we|you|for|in|on|with|are|have|be|do|i'm|i)\b", re.IGNORECASE
+)
 
 #: What a Japanese wish ends with.
-_JAPANESE_WISH: Final = re.compile(r"(?:て|で)(?:ください|下さい|ほしい|欲しい|もらえ|くれ|おいて|みて|いただ)|(?:て|で)[。！!、 ]|(?:て|で)$|たい(?:です|。|$|の|ん)|お願い|おねがい|しよう|やろう|してね|よろしく|せよ$|すること")
+_JAPANESE_WISH: Final = re.compile(
+    r"(?:て|で)(?:ください|下さい|ほしい|欲しい|もらえ|くれ|おいて|みて|いただ)|(?:て|で)[。！!、 ]|(?:て|で)$|たい(?:です|。|$|の|ん)|お願い|おねがい|しよう|やろう|してね|よろしく|せよ$|すること"
+)
 _KANA: Final = re.compile(r"[\u3040-\u30ff]")
 
 #: Words of shipping and of going on: an ask that has no others does not say what the work is.
@@ -92,7 +73,10 @@ _COMMAND: Final = re.compile(
     r"|ssh|scp|mkdir|rm|cp|mv|chmod|chown|brew|apt(?:-get)?|systemctl|pm2|psql|redis-cli|claude|export|source|echo|grep|find|make|go)"
     r"\s+[-./~\w@:$'\"]"
 )
-_IMPERATIVE_WORDS: Final = re.compile(r"\A\s*(?:make|go|find|echo|node|export|source)\s+(?:sure|ahead|the|a|all|it|this|an|back|through|with|out|and|me)\b", re.I)
+_IMPERATIVE_WORDS: Final = re.compile(
+    r"\A\s*(?:make|go|find|echo|node|export|source)\s+(?:sure|ahead|the|a|all|it|this|an|back|through|with|out|and|me)\b",
+    re.IGNORECASE,
+)
 
 _PASTE: Final = re.compile(
     r"\A\s*(?:[{\[<⚠]|===|---|\+\+\+|╭|│|⏺|❯|✕|✗|▲|process \"|Traceback|npm (?:ERR!|error)|error:|Error:|\d{4}-\d\d-\d\d[T ]|\w+@[\w.-]+[ :~])"
@@ -136,7 +120,9 @@ _OPENING: Final = re.compile(
 
 def content_words(text: str) -> int:
     """How many words of `text` mean something alone; two CJK characters count as one."""
-    words = sum(1 for word in _WORD.findall(text) if len(word) >= 4 and word.lower() not in _STOPWORDS and not _CJK.match(word))
+    words = sum(
+        1 for word in _WORD.findall(text) if len(word) >= 4 and word.lower() not in _STOPWORDS and not _CJK.match(word)
+    )
     return words + len(_CJK.findall(text)) // 2
 
 
@@ -197,7 +183,11 @@ def ask_kind(text: str) -> AskKind:
     lines = [written for written in head.split("\n") if written.strip()]
     if len(lines) > 2 and len(_SHELL_LINE.findall(head)) * 5 >= len(lines) * 2:
         return "command"
-    if content_words(line) < 3 or content_words(_CARRIER.sub(" ", line)) < 2 or line.startswith(("http://", "https://")):
+    if (
+        content_words(line) < 3
+        or content_words(_CARRIER.sub(" ", line)) < 2
+        or line.startswith(("http://", "https://"))
+    ):
         return "weak"
     return "ask" if is_wish(line) or (len(head) > 600 and _HEADING.match(head)) else "weak"
 

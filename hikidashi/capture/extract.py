@@ -166,7 +166,9 @@ class SessionFold:
         if "/pull/" in event.text or "/merge_requests/" in event.text:
             url = event.text.strip()
             if not any(proof.kind == "pr" and url in proof.line.text for proof in self._ending.proofs.items):
-                self._ending.proofs.add("pr", "", f"pull request opened: {url}", self._place(event), self._ending.prompts)
+                self._ending.proofs.add(
+                    "pr", "", f"pull request opened: {url}", self._place(event), self._ending.prompts
+                )
 
     def _result(self, event: Event) -> None:
         tool, end = event.tool, self._ending
@@ -185,7 +187,9 @@ class SessionFold:
         elif tool in TASK_TOOLS:
             self._tasks(event)
         elif tool == "ExitPlanMode" and event.outcome == "ok" and not event.refused and not event.repeat:
-            plan = event.input.get("plan") or (event.result or {}).get("plan") or event.text.partition("Approved Plan:")[2]
+            plan = (
+                event.input.get("plan") or (event.result or {}).get("plan") or event.text.partition("Approved Plan:")[2]
+            )
             found = decisions.approved_plan(plan) if isinstance(plan, str) else None
             if found is not None:
                 self._emit_decision(found, self._call_place(event), self._place(event))
@@ -198,7 +202,11 @@ class SessionFold:
 
     def _call_place(self, event: Event) -> Place:
         place = self._place(event)
-        return Place(event.call_line, event.call_uuid, place.at, place.anchor) if 0 <= event.call_line <= event.line else place
+        return (
+            Place(event.call_line, event.call_uuid, place.at, place.anchor)
+            if 0 <= event.call_line <= event.line
+            else place
+        )
 
     def _ran(self, event: Event) -> None:
         place = self._place(event)

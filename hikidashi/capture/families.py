@@ -10,21 +10,65 @@ __all__ = ["HARD", "Family", "family_of", "is_inspection"]
 
 #: What a command is for. `look` only reads; `other` is anything that is not in the table.
 Family = Literal[
-    "test", "build", "lint", "deploy", "publish", "push", "commit", "pr", "migrate", "install", "edit", "run", "look", "other"
+    "test",
+    "build",
+    "lint",
+    "deploy",
+    "publish",
+    "push",
+    "commit",
+    "pr",
+    "migrate",
+    "install",
+    "edit",
+    "run",
+    "look",
+    "other",
 ]
 
 #: Families whose failure means that work is left.
 HARD: Final = frozenset({"test", "build", "lint", "deploy", "publish", "push", "pr", "migrate"})
 
-_TEST: Final = frozenset({"pytest", "py.test", "jest", "vitest", "mocha", "ava", "tox", "nox", "rspec", "phpunit", "ctest", "unittest", "gotestsum", "minitest", "pest"})
-_LINT: Final = frozenset({"eslint", "ruff", "flake8", "mypy", "pyright", "golangci-lint", "biome", "pylint", "rubocop", "stylelint", "shellcheck", "clippy", "oxlint", "vue-tsc", "svelte-check"})
+_TEST: Final = frozenset(
+    {
+        "pytest",
+        "py.test",
+        "jest",
+        "vitest",
+        "mocha",
+        "ava",
+        "tox",
+        "nox",
+        "rspec",
+        "phpunit",
+        "ctest",
+        "unittest",
+        "gotestsum",
+        "minitest",
+        "pest",
+    }
+)
+_LINT: Final = frozenset(
+    {
+        "eslint",
+        "ruff",
+        "flake8",
+        "mypy",
+        "pyright",
+        "golangci-lint",
+        "biome",
+        "pylint",
+        "rubocop",
+        "stylelint",
+        "shellcheck",
+        "clippy",
+        "oxlint",
+        "vue-tsc",
+        "svelte-check",
+    }
+)
 _LOOK: Final = frozenset(
-    "ls cat head tail grep egrep rg find fd tree less more wc stat file du df ps top env printenv which whereis type pwd"
-    " whoami id uname hostname date echo printf sleep true test [ diff cmp sort uniq awk jq cut nl strings xxd od lsof"
-    " netstat ss ip ifconfig ping dig nslookup history man help kill pkill killall cd pushd popd export source . mkdir"
-    " for while until if then else elif fi do done case esac function select eval { } ( ) [[ ! in let local read trap"
-    " touch rm cp mv ln chmod chown open code tmux screen pgrep xargs tee nproc free uptime base64 md5sum sha256sum"
-    .split()
+    ["ls", "cat", "head", "tail", "grep", "egrep", "rg", "find", "fd", "tree", "less", "more", "wc", "stat", "file", "du", "df", "ps", "top", "env", "printenv", "which", "whereis", "type", "pwd", "whoami", "id", "uname", "hostname", "date", "echo", "printf", "sleep", "true", "test", "[", "diff", "cmp", "sort", "uniq", "awk", "jq", "cut", "nl", "strings", "xxd", "od", "lsof", "netstat", "ss", "ip", "ifconfig", "ping", "dig", "nslookup", "history", "man", "help", "kill", "pkill", "killall", "cd", "pushd", "popd", "export", "source", ".", "mkdir", "for", "while", "until", "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "function", "select", "eval", "{", "}", "(", ")", "[[", "!", "in", "let", "local", "read", "trap", "touch", "rm", "cp", "mv", "ln", "chmod", "chown", "open", "code", "tmux", "screen", "pgrep", "xargs", "tee", "nproc", "free", "uptime", "base64", "md5sum", "sha256sum"]
 )  # fmt: skip
 
 #: First words -> family; the longest that fits wins.
@@ -73,7 +117,26 @@ _PREFIXES: Final[dict[tuple[str, ...], Family]] = {
 }  # fmt: skip
 
 #: `npm run X`, `make X`: the name of the task tells.
-_TASK_RUNNERS: Final = frozenset({"npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "mise", "rake", "gradle", "gradlew", "deno", "composer", "turbo", "nx"})
+_TASK_RUNNERS: Final = frozenset(
+    {
+        "npm",
+        "pnpm",
+        "yarn",
+        "bun",
+        "make",
+        "gmake",
+        "just",
+        "task",
+        "mise",
+        "rake",
+        "gradle",
+        "gradlew",
+        "deno",
+        "composer",
+        "turbo",
+        "nx",
+    }
+)
 _TASKS: Final[tuple[tuple[str, Family], ...]] = (
     ("test", "test"), ("spec", "test"), ("e2e", "test"), ("verify", "test"), ("typecheck", "lint"), ("type-check", "lint"),
     ("lint", "lint"), ("vet", "lint"), ("deploy", "deploy"), ("publish", "publish"), ("release", "publish"),
@@ -98,7 +161,13 @@ def _segment_family(segment: Segment) -> Family:
     for length in (3, 2, 1):
         found = _PREFIXES.get((program, *words[1:length]))
         if found is not None and len(words) >= length:
-            if found == "deploy" and program == "vercel" and len(words) > 1 and not words[1].startswith("-") and words[1] != "deploy":
+            if (
+                found == "deploy"
+                and program == "vercel"
+                and len(words) > 1
+                and not words[1].startswith("-")
+                and words[1] != "deploy"
+            ):
                 return "look"
             return found
     if program in _TEST:
@@ -131,7 +200,9 @@ def family_of(command: Command) -> tuple[Family, Segment]:
 
 
 #: Flags that make a command only say what it would do.
-_DRY: Final = frozenset({"--help", "-h", "--version", "--dry-run", "-n", "--collect-only", "--list", "--listTests", "--noEmit=false"})
+_DRY: Final = frozenset(
+    {"--help", "-h", "--version", "--dry-run", "-n", "--collect-only", "--list", "--listTests", "--noEmit=false"}
+)
 
 
 def is_inspection(family: Family, segment: Segment) -> bool:

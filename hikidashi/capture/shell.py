@@ -29,11 +29,31 @@ _HEREDOC_MARK: Final = "<<HEREDOC"
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 #: Programs that only run another one.
-_WRAPPERS: Final = frozenset({"sudo", "time", "nohup", "env", "command", "exec", "nice", "stdbuf", "unbuffer", "timeout"})
+_WRAPPERS: Final = frozenset(
+    {"sudo", "time", "nohup", "env", "command", "exec", "nice", "stdbuf", "unbuffer", "timeout"}
+)
 
 #: Programs after a pipe that only show a part of what came before.
 _FILTERS: Final = frozenset(
-    {"tail", "head", "grep", "egrep", "rg", "tee", "cat", "sed", "awk", "sort", "uniq", "wc", "less", "more", "cut", "tr", "jq"}
+    {
+        "tail",
+        "head",
+        "grep",
+        "egrep",
+        "rg",
+        "tee",
+        "cat",
+        "sed",
+        "awk",
+        "sort",
+        "uniq",
+        "wc",
+        "less",
+        "more",
+        "cut",
+        "tr",
+        "jq",
+    }
 )
 
 #: Runners in front of a program, taken off so that `npx jest` and `jest` are one.
@@ -146,7 +166,27 @@ def _unwrap(segment: Segment) -> Segment:
 
 
 _SIDE: Final = frozenset(
-    {"cd", "echo", "printf", "export", "source", ".", "set", "sleep", "true", "pwd", "pushd", "popd", "date", "wait", "mkdir", "clear", "unset", "exit", ":"}
+    {
+        "cd",
+        "echo",
+        "printf",
+        "export",
+        "source",
+        ".",
+        "set",
+        "sleep",
+        "true",
+        "pwd",
+        "pushd",
+        "popd",
+        "date",
+        "wait",
+        "mkdir",
+        "clear",
+        "unset",
+        "exit",
+        ":",
+    }
 )
 
 
@@ -179,7 +219,9 @@ def exit_counts(command: Command, segment: Segment) -> bool:
 
 
 #: Words that change how much a command says, not what it does.
-_CHATTER: Final = frozenset({"-v", "-vv", "--verbose", "-q", "--quiet", "--silent", "-s", "--no-color", "--color=always", "-x"})
+_CHATTER: Final = frozenset(
+    {"-v", "-vv", "--verbose", "-q", "--quiet", "--silent", "-s", "--no-color", "--color=always", "-x"}
+)
 
 
 def plain(segment: Segment) -> str:

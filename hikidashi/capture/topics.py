@@ -11,12 +11,12 @@ _TICKET: Final = re.compile(r"(?<![\w-])([A-Za-z][A-Za-z0-9]{1,9})-(\d{1,6})(?!\
 
 #: Standards, codecs, models and products that look like tickets.
 _NOT_TICKETS: Final = frozenset(
-    "UTF ISO SHA AES RFC HTTP TLS SSL GPT CVE CWE ES RSA MD BASE UTC GMT IEEE ANSI ASCII OPUS SONNET HAIKU CLAUDE GEMINI QWEN LLAMA"
-    " X86 ARM WIN MAC PEP PR V RTX GTX COVID PHASE STEP PART TASK SPRINT DAY WEEK VERSION TEST FIX PY NODE GO H MP P TOP LEVEL OPTION"
-    " LAYER STAGE TICKET CHART CHARTS ADR M CH SEC FIG PAGE ITEM LINE CASE RULE TYPE ZONE EAST WEST NORTH SOUTH US EU AP FEAT FEATURE BUG ISSUE PULL MERGE RELEASE".split()
+    ["UTF", "ISO", "SHA", "AES", "RFC", "HTTP", "TLS", "SSL", "GPT", "CVE", "CWE", "ES", "RSA", "MD", "BASE", "UTC", "GMT", "IEEE", "ANSI", "ASCII", "OPUS", "SONNET", "HAIKU", "CLAUDE", "GEMINI", "QWEN", "LLAMA", "X86", "ARM", "WIN", "MAC", "PEP", "PR", "V", "RTX", "GTX", "COVID", "PHASE", "STEP", "PART", "TASK", "SPRINT", "DAY", "WEEK", "VERSION", "TEST", "FIX", "PY", "NODE", "GO", "H", "MP", "P", "TOP", "LEVEL", "OPTION", "LAYER", "STAGE", "TICKET", "CHART", "CHARTS", "ADR", "M", "CH", "SEC", "FIG", "PAGE", "ITEM", "LINE", "CASE", "RULE", "TYPE", "ZONE", "EAST", "WEST", "NORTH", "SOUTH", "US", "EU", "AP", "FEAT", "FEATURE", "BUG", "ISSUE", "PULL", "MERGE", "RELEASE"]
 )
 
-_DEFAULT: Final = frozenset({"", "main", "master", "develop", "dev", "development", "trunk", "head", "staging", "production", "gh-pages"})
+_DEFAULT: Final = frozenset(
+    {"", "main", "master", "develop", "dev", "development", "trunk", "head", "staging", "production", "gh-pages"}
+)
 
 
 def tickets_in(text: str, *, any_case: bool = False) -> list[str]:

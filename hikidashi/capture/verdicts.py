@@ -36,7 +36,8 @@ _TESTS_FAILED: Final = re.compile(
     re.MULTILINE,
 )
 _NO_TESTS: Final = re.compile(
-    r"no tests? (?:found|ran|to run|files?)|0 tests? (?:found|ran)|\[no test files\]|collected 0 items|no test suite", re.IGNORECASE
+    r"no tests? (?:found|ran|to run|files?)|0 tests? (?:found|ran)|\[no test files\]|collected 0 items|no test suite",
+    re.IGNORECASE,
 )
 _BUILD_FAILED: Final = re.compile(
     r"^.{0,80}\berror(?:\[\w+\]|:| TS\d+)|Failed to compile|BUILD FAILED|npm ERR!|ELIFECYCLE|Build failed|command not found"

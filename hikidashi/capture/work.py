@@ -107,7 +107,13 @@ class Work:
                 text = f"`{cut(run.text, 100)}` passed" + (f": {cut(one_line(said), 100)}" if said else "")
                 end.proofs.add("test" if run.family == "test" else "build", "", text, place, end.prompts)
             elif run.family in ("deploy", "publish"):
-                end.proofs.add("deploy" if run.family == "deploy" else "publish", "", f"`{cut(run.text, 140)}` succeeded", place, end.prompts)
+                end.proofs.add(
+                    "deploy" if run.family == "deploy" else "publish",
+                    "",
+                    f"`{cut(run.text, 140)}` succeeded",
+                    place,
+                    end.prompts,
+                )
 
     def _prove_shipping(self, run: _Run) -> None:
         end, place = self.ending, run.place
