@@ -29,13 +29,13 @@ def extract_command(paths: tuple[Path, ...], no_consolidate: bool, as_json: bool
     """
     with opened() as here:
         report = run_extraction(here, list(paths) or None, quiet=as_json)
-        started = "" if no_consolidate else start_if_due(here.workspace, here.settings, here.connection)
+        pid, why = (None, "") if no_consolidate else start_if_due(here.workspace, here.settings, here.connection)
     if as_json:
-        emit_json({**report.to_dict(), "consolidation_started": started or None})
+        emit_json({**report.to_dict(), "consolidation": {"started_pid": pid, "reason": why}})
         return
     show_extraction(report)
-    if started:
-        say(f"Consolidation was started in the background: {started}. `hikidashi status` shows how it goes.")
+    if pid is not None:
+        say(f"Consolidation was started in the background ({why}); `hikidashi status` shows how it goes.")
     elif report.entries:
         say("Next: `hikidashi consolidate` works them into the records.")
 

@@ -17,7 +17,7 @@ import click
 
 from hikidashi.capture.run import ExtractReport, extract
 from hikidashi.cli.context import Opened, opened
-from hikidashi.cli.inspect import show_diffs
+from hikidashi.cli.inspect import show_commit_body, show_diffs
 from hikidashi.cli.output import amount, emit_json, json_option, say, table
 from hikidashi.records.history import Commit, History
 from hikidashi.staging.entry import Entry
@@ -159,8 +159,7 @@ def _show_run(here: Opened, run: RunReport, history: History, commits: list[Comm
         return
     for commit in reversed(commits):
         say(f"\n$ hikidashi log -p\n{commit.id[:10]}  {commit.author}  {commit.subject}", style="bold")
-        for line in commit.body.splitlines():
-            say(f"    {line}")
+        show_commit_body(commit)
         show_diffs(history.diff(commit.id))
 
 

@@ -170,6 +170,7 @@ def normal_body(text: str) -> str:
     return text + "\n" if text else ""
 
 
+@lru_cache(maxsize=8192)
 def record_kind(path: str) -> RecordKind | None:
     """The kind of record whose place is `path`; None when no record belongs there."""
     if path == SUMMARY:
