@@ -74,7 +74,7 @@ def exit_codes_table() -> str:
     classes = [errors.HikidashiError, *errors.HikidashiError.__subclasses__()]
     rows = [["0", "", "Done. A consolidation that found nothing to do, or could do one of its two phases, too."]]
     rows += [
-        [str(error.exit_code), f"`{error.__name__}`", (error.__doc__ or "").strip()]
+        [str(error.exit_code), f"`{error.__name__}`", (error.__doc__ or "").partition("\n\n")[0]]
         for error in sorted(classes, key=lambda error: error.exit_code)
     ]
     return _table(["code", "error", "when"], rows)
