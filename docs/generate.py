@@ -72,7 +72,7 @@ def variables_table() -> str:
 
 def exit_codes_table() -> str:
     """Every exit code, the class of `hikidashi.errors` behind it, and when it is given."""
-    classes = [errors.HikidashiError, *errors.HikidashiError.__subclasses__()]
+    classes: list[type[errors.HikidashiError]] = [errors.HikidashiError, *errors.HikidashiError.__subclasses__()]
     rows = [["0", "", "Done. A consolidation that found nothing to do, or could do one of its two phases, too."]]
     rows += [
         [str(error.exit_code), f"`{error.__name__}`", (error.__doc__ or "").partition("\n\n")[0]]
