@@ -260,8 +260,9 @@ def _environment(environ: Mapping[str, str]) -> list[_Found]:
         if setting is None:
             if variable in OTHER_VARIABLES:
                 continue
-            near = _nearest(variable, (*_BY_VARIABLE, *OTHER_VARIABLES))
-            mend = f"use {near}" if near else "unset it; `docs/settings.md` lists the ones there are"
+            names = (name.removeprefix(VARIABLE_PREFIX) for name in (*_BY_VARIABLE, *OTHER_VARIABLES))
+            near = _nearest(variable.removeprefix(VARIABLE_PREFIX), names)
+            mend = f"use {VARIABLE_PREFIX}{near}" if near else "unset it; `docs/settings.md` lists the ones there are"
             raise BadSettings(f"environment: unknown variable {shown(variable)}: {mend}")
         if not text and not isinstance(setting.default, str):
             continue  # `VARIABLE= command` is how a shell takes one away

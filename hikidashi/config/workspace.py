@@ -210,7 +210,8 @@ def parent_workspace(place: Path) -> Path | None:
 def _translated(exc: sqlite3.DatabaseError, code: int, database: Path) -> HikidashiError:
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Busy(f"{shown(database)} is locked by another process; try again in a moment")
-    if code in _NO_ACCESS:
+    unfinished = getattr(exc, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_ROLLBACK  # ours never leave one
+    if code in _NO_ACCESS and not unfinished:
         return StorageFailure(f"cannot open {shown(database)}: {exc}; give your user access and try again")
     return CorruptData(
         f"{shown(database)} cannot be read ({exc}); run `hikidashi trust` to set it aside and make a new one"
