@@ -229,7 +229,7 @@ def test_the_same_for_long() -> None:
     run_state_machine_as_test(
         Staging,
         settings=settings(
-            max_examples=2_000, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=1_000, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )
 
