@@ -64,10 +64,14 @@ _TROUBLE: Final = re.compile(
     r"|issues?|problems?|keeps?|stuck|hangs?|flaky|incorrect|invalid|regression|duplicated?|stale|outdated|vulnerab\w+)\b",
     re.IGNORECASE,
 )
-_ENGLISH: Final = re.compile(r"\b(?:the|and|is|it|to|of|that|this|we|you|for|in|on|with|are|have|be|do|i'm|i)\b", re.IGNORECASE)
+_ENGLISH: Final = re.compile(
+    r"\b(?:the|and|is|it|to|of|that|this|we|you|for|in|on|with|are|have|be|do|i'm|i)\b", re.IGNORECASE
+)
 
 #: What a Japanese wish ends with.
-_JAPANESE_WISH: Final = re.compile(r"(?:て|で)(?:ください|下さい|ほしい|欲しい|もらえ|くれ|おいて|みて|いただ)|(?:て|で)[。！!、 ]|(?:て|で)$|たい(?:です|。|$|の|ん)|お願い|おねがい|しよう|やろう|してね|よろしく|せよ$|すること")
+_JAPANESE_WISH: Final = re.compile(
+    r"(?:て|で)(?:ください|下さい|ほしい|欲しい|もらえ|くれ|おいて|みて|いただ)|(?:て|で)[。！!、 ]|(?:て|で)$|たい(?:です|。|$|の|ん)|お願い|おねがい|しよう|やろう|してね|よろしく|せよ$|すること"
+)
 _KANA: Final = re.compile(r"[\u3040-\u30ff]")
 
 #: Words of shipping and of going on: an ask that has no others does not say what the work is.
@@ -92,7 +96,10 @@ _COMMAND: Final = re.compile(
     r"|ssh|scp|mkdir|rm|cp|mv|chmod|chown|brew|apt(?:-get)?|systemctl|pm2|psql|redis-cli|claude|export|source|echo|grep|find|make|go)"
     r"\s+[-./~\w@:$'\"]"
 )
-_IMPERATIVE_WORDS: Final = re.compile(r"\A\s*(?:make|go|find|echo|node|export|source)\s+(?:sure|ahead|the|a|all|it|this|an|back|through|with|out|and|me)\b", re.I)
+_IMPERATIVE_WORDS: Final = re.compile(
+    r"\A\s*(?:make|go|find|echo|node|export|source)\s+(?:sure|ahead|the|a|all|it|this|an|back|through|with|out|and|me)\b",
+    re.I,
+)
 
 _PASTE: Final = re.compile(
     r"\A\s*(?:[{\[<⚠]|===|---|\+\+\+|╭|│|⏺|❯|✕|✗|▲|process \"|Traceback|npm (?:ERR!|error)|error:|Error:|\d{4}-\d\d-\d\d[T ]|\w+@[\w.-]+[ :~])"
@@ -136,7 +143,9 @@ _OPENING: Final = re.compile(
 
 def content_words(text: str) -> int:
     """How many words of `text` mean something alone; two CJK characters count as one."""
-    words = sum(1 for word in _WORD.findall(text) if len(word) >= 4 and word.lower() not in _STOPWORDS and not _CJK.match(word))
+    words = sum(
+        1 for word in _WORD.findall(text) if len(word) >= 4 and word.lower() not in _STOPWORDS and not _CJK.match(word)
+    )
     return words + len(_CJK.findall(text)) // 2
 
 
@@ -183,7 +192,7 @@ def ask_kind(text: str) -> AskKind:
         return "plan"
     if stripped[0] in "/!" and len(stripped) < 200:
         return "command"
-    head = stripped[:4_000]
+    head = stripped[:1_500]
     if _PASTE.match(head) or (head.count("\n") > 2 and len(_TERMINAL.findall(head)) >= 2):
         return "paste"
     if _COMMAND.match(head) and not _IMPERATIVE_WORDS.match(head):
@@ -197,7 +206,11 @@ def ask_kind(text: str) -> AskKind:
     lines = [written for written in head.split("\n") if written.strip()]
     if len(lines) > 2 and len(_SHELL_LINE.findall(head)) * 5 >= len(lines) * 2:
         return "command"
-    if content_words(line) < 3 or content_words(_CARRIER.sub(" ", line)) < 2 or line.startswith(("http://", "https://")):
+    if (
+        content_words(line) < 3
+        or content_words(_CARRIER.sub(" ", line)) < 2
+        or line.startswith(("http://", "https://"))
+    ):
         return "weak"
     return "ask" if is_wish(line) or (len(head) > 600 and _HEADING.match(head)) else "weak"
 

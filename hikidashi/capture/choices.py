@@ -77,9 +77,17 @@ _ERRAND: Final = re.compile(
     r"|\bwhat i (?:mean|meant)\b|\bi (?:mean|meant|think|guess|wonder)\b|\bmaybe\b|\bperhaps\b|\bwondering\b|\bnão só\b|\bno solo\b|\bpas seulement\b|nicht nur",
     re.IGNORECASE,
 )
-_FILE: Final = re.compile(r"[\w./-]+\.(?:py|js|ts|tsx|jsx|go|rs|java|rb|php|css|html|md|json|ya?ml|toml|sh|sql|c|cpp|h|swift|kt|vue|svelte)\b")
-_LASTING: Final = re.compile(r"\b(?:always|never|everywhere|all|every|from now on|siempre|nunca|sempre|toujours|jamais|immer|tod[oa]s)\b|常に|必ず|今後|总是|以后|항상", re.IGNORECASE)
+_FILE: Final = re.compile(
+    r"[\w./-]+\.(?:py|js|ts|tsx|jsx|go|rs|java|rb|php|css|html|md|json|ya?ml|toml|sh|sql|c|cpp|h|swift|kt|vue|svelte)\b"
+)
+_LASTING: Final = re.compile(
+    r"\b(?:always|never|everywhere|all|every|from now on|siempre|nunca|sempre|toujours|jamais|immer|tod[oa]s)\b|常に|必ず|今後|总是|以后|항상",
+    re.IGNORECASE,
+)
 _QUOTE: Final = re.compile(r"^\s*(?:>|[\"“«「]|you (?:wrote|said)\b)", re.IGNORECASE | re.MULTILINE)
+
+
+_MARK: Final = re.compile("|".join(map(re.escape, _MARKS)), re.IGNORECASE)
 
 
 def _sentences(text: str) -> list[str]:
@@ -90,11 +98,15 @@ def contrastive_choice(text: str) -> str:
     """The sentence of a prompt that settles one thing against another, word for word; '' for none."""
     if len(text) > MAX_CHOICE:
         return ""
-    lowered = text.lower()
-    if not any(mark in lowered for mark in _MARKS):
+    if not _MARK.search(text):
         return ""
     stripped = text.strip()
-    if "```" in text or stripped.count("\n") > 5 or _QUOTE.search(stripped) or ask_kind(text) in ("paste", "command", "plan"):
+    if (
+        "```" in text
+        or stripped.count("\n") > 5
+        or _QUOTE.search(stripped)
+        or ask_kind(text) in ("paste", "command", "plan")
+    ):
         return ""
     for sentence in _sentences(stripped):
         if sentence.rstrip().endswith(("?", "？")) or _ERRAND.search(sentence):

@@ -2,22 +2,72 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, Literal
 
 from hikidashi.capture.shell import Command, Segment
 
-__all__ = ["HARD", "Family", "family_of", "is_inspection"]
+__all__ = ["HARD", "Family", "family_of", "is_inspection", "only_looks"]
 
 #: What a command is for. `look` only reads; `other` is anything that is not in the table.
 Family = Literal[
-    "test", "build", "lint", "deploy", "publish", "push", "commit", "pr", "migrate", "install", "edit", "run", "look", "other"
+    "test",
+    "build",
+    "lint",
+    "deploy",
+    "publish",
+    "push",
+    "commit",
+    "pr",
+    "migrate",
+    "install",
+    "edit",
+    "run",
+    "look",
+    "other",
 ]
 
 #: Families whose failure means that work is left.
 HARD: Final = frozenset({"test", "build", "lint", "deploy", "publish", "push", "pr", "migrate"})
 
-_TEST: Final = frozenset({"pytest", "py.test", "jest", "vitest", "mocha", "ava", "tox", "nox", "rspec", "phpunit", "ctest", "unittest", "gotestsum", "minitest", "pest"})
-_LINT: Final = frozenset({"eslint", "ruff", "flake8", "mypy", "pyright", "golangci-lint", "biome", "pylint", "rubocop", "stylelint", "shellcheck", "clippy", "oxlint", "vue-tsc", "svelte-check"})
+_TEST: Final = frozenset(
+    {
+        "pytest",
+        "py.test",
+        "jest",
+        "vitest",
+        "mocha",
+        "ava",
+        "tox",
+        "nox",
+        "rspec",
+        "phpunit",
+        "ctest",
+        "unittest",
+        "gotestsum",
+        "minitest",
+        "pest",
+    }
+)
+_LINT: Final = frozenset(
+    {
+        "eslint",
+        "ruff",
+        "flake8",
+        "mypy",
+        "pyright",
+        "golangci-lint",
+        "biome",
+        "pylint",
+        "rubocop",
+        "stylelint",
+        "shellcheck",
+        "clippy",
+        "oxlint",
+        "vue-tsc",
+        "svelte-check",
+    }
+)
 _LOOK: Final = frozenset(
     "ls cat head tail grep egrep rg find fd tree less more wc stat file du df ps top env printenv which whereis type pwd"
     " whoami id uname hostname date echo printf sleep true test [ diff cmp sort uniq awk jq cut nl strings xxd od lsof"
@@ -73,7 +123,26 @@ _PREFIXES: Final[dict[tuple[str, ...], Family]] = {
 }  # fmt: skip
 
 #: `npm run X`, `make X`: the name of the task tells.
-_TASK_RUNNERS: Final = frozenset({"npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "mise", "rake", "gradle", "gradlew", "deno", "composer", "turbo", "nx"})
+_TASK_RUNNERS: Final = frozenset(
+    {
+        "npm",
+        "pnpm",
+        "yarn",
+        "bun",
+        "make",
+        "gmake",
+        "just",
+        "task",
+        "mise",
+        "rake",
+        "gradle",
+        "gradlew",
+        "deno",
+        "composer",
+        "turbo",
+        "nx",
+    }
+)
 _TASKS: Final[tuple[tuple[str, Family], ...]] = (
     ("test", "test"), ("spec", "test"), ("e2e", "test"), ("verify", "test"), ("typecheck", "lint"), ("type-check", "lint"),
     ("lint", "lint"), ("vet", "lint"), ("deploy", "deploy"), ("publish", "publish"), ("release", "publish"),
@@ -98,7 +167,13 @@ def _segment_family(segment: Segment) -> Family:
     for length in (3, 2, 1):
         found = _PREFIXES.get((program, *words[1:length]))
         if found is not None and len(words) >= length:
-            if found == "deploy" and program == "vercel" and len(words) > 1 and not words[1].startswith("-") and words[1] != "deploy":
+            if (
+                found == "deploy"
+                and program == "vercel"
+                and len(words) > 1
+                and not words[1].startswith("-")
+                and words[1] != "deploy"
+            ):
                 return "look"
             return found
     if program in _TEST:
@@ -118,6 +193,16 @@ def _segment_family(segment: Segment) -> Family:
     return "other"
 
 
+#: A command of one simple part: nothing is joined to it, nothing is written.
+_SIMPLE: Final = re.compile(r"\s*(?:cd [^;&|<>\n]+ && *)?([\w./~-]+)(?: [^;&|<>\n]*)?(?:\| *(?:head|tail|wc|grep|sort)\b[^;&|<>\n]*)?\s*")
+
+
+def only_looks(line: str) -> bool:
+    """A quick test for the many lines that only read and search, before they are taken apart."""
+    match = _SIMPLE.fullmatch(line, 0, 400) if len(line) < 400 else None
+    return match is not None and match.group(1).rpartition("/")[2] in _LOOK and "-i" not in line
+
+
 def family_of(command: Command) -> tuple[Family, Segment]:
     """The family of a line and the segment that it is of: a hard one, if any is in it, else that of `main`."""
     best: tuple[Family, Segment] = (_segment_family(command.main), command.main)
@@ -131,7 +216,9 @@ def family_of(command: Command) -> tuple[Family, Segment]:
 
 
 #: Flags that make a command only say what it would do.
-_DRY: Final = frozenset({"--help", "-h", "--version", "--dry-run", "-n", "--collect-only", "--list", "--listTests", "--noEmit=false"})
+_DRY: Final = frozenset(
+    {"--help", "-h", "--version", "--dry-run", "-n", "--collect-only", "--list", "--listTests", "--noEmit=false"}
+)
 
 
 def is_inspection(family: Family, segment: Segment) -> bool:

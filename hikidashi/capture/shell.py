@@ -13,7 +13,10 @@ from typing import Final
 __all__ = ["MAX_COMMAND", "Command", "Segment", "exit_counts", "plain", "read_command"]
 
 #: Characters of a command that are looked at; what a longer one does at its end is not known.
-MAX_COMMAND: Final = 4_000
+MAX_COMMAND: Final = 6_000
+
+#: Characters of it, without heredocs, that are taken apart.
+_MAX_PARSED: Final = 1_200
 
 _TOKEN: Final = re.compile(
     r"""(?P<quoted>'[^']*'|"(?:\\.|[^"\\])*")|(?P<escaped>\\.)|(?P<join>&&|\|\||;|\n|\|&?)"""
@@ -29,11 +32,31 @@ _HEREDOC_MARK: Final = "<<HEREDOC"
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 #: Programs that only run another one.
-_WRAPPERS: Final = frozenset({"sudo", "time", "nohup", "env", "command", "exec", "nice", "stdbuf", "unbuffer", "timeout"})
+_WRAPPERS: Final = frozenset(
+    {"sudo", "time", "nohup", "env", "command", "exec", "nice", "stdbuf", "unbuffer", "timeout"}
+)
 
 #: Programs after a pipe that only show a part of what came before.
 _FILTERS: Final = frozenset(
-    {"tail", "head", "grep", "egrep", "rg", "tee", "cat", "sed", "awk", "sort", "uniq", "wc", "less", "more", "cut", "tr", "jq"}
+    {
+        "tail",
+        "head",
+        "grep",
+        "egrep",
+        "rg",
+        "tee",
+        "cat",
+        "sed",
+        "awk",
+        "sort",
+        "uniq",
+        "wc",
+        "less",
+        "more",
+        "cut",
+        "tr",
+        "jq",
+    }
 )
 
 #: Runners in front of a program, taken off so that `npx jest` and `jest` are one.
@@ -118,6 +141,12 @@ def _segments(text: str) -> list[Segment]:
     return segments
 
 
+#: Programs that wrap nothing and that no wrapper form starts with.
+_PLAIN_PROGRAMS: Final = frozenset(
+    "git cd ls cat grep rg find echo head tail sed awk sort wc go cargo make mise npm docker gh curl mkdir rm cp mv".split()
+)
+
+
 def _after_wrapper(words: list[str]) -> list[str]:
     """What a wrapper runs: without its flags, their values and a time limit."""
     rest = words[1:]
@@ -128,6 +157,11 @@ def _after_wrapper(words: list[str]) -> list[str]:
 
 def _unwrap(segment: Segment) -> Segment:
     words = segment.words
+    if not words:
+        return segment
+    first = words[0]
+    if first in _PLAIN_PROGRAMS:
+        return segment
     while words:
         if _ASSIGNMENT.match(words[0]):
             words = words[1:]
@@ -146,7 +180,27 @@ def _unwrap(segment: Segment) -> Segment:
 
 
 _SIDE: Final = frozenset(
-    {"cd", "echo", "printf", "export", "source", ".", "set", "sleep", "true", "pwd", "pushd", "popd", "date", "wait", "mkdir", "clear", "unset", "exit", ":"}
+    {
+        "cd",
+        "echo",
+        "printf",
+        "export",
+        "source",
+        ".",
+        "set",
+        "sleep",
+        "true",
+        "pwd",
+        "pushd",
+        "popd",
+        "date",
+        "wait",
+        "mkdir",
+        "clear",
+        "unset",
+        "exit",
+        ":",
+    }
 )
 
 
@@ -155,6 +209,7 @@ def read_command(text: str) -> Command | None:
     text = text[:MAX_COMMAND]
     if "<<" in text:
         text = _drop_heredocs(text)
+    text = text[:_MAX_PARSED]
     segments = [s for s in map(_unwrap, _segments(text)) if s.words]
     if not segments:
         return None
@@ -179,7 +234,9 @@ def exit_counts(command: Command, segment: Segment) -> bool:
 
 
 #: Words that change how much a command says, not what it does.
-_CHATTER: Final = frozenset({"-v", "-vv", "--verbose", "-q", "--quiet", "--silent", "-s", "--no-color", "--color=always", "-x"})
+_CHATTER: Final = frozenset(
+    {"-v", "-vv", "--verbose", "-q", "--quiet", "--silent", "-s", "--no-color", "--color=always", "-x"}
+)
 
 
 def plain(segment: Segment) -> str:

@@ -16,7 +16,9 @@ _NOT_TICKETS: Final = frozenset(
     " LAYER STAGE TICKET CHART CHARTS ADR M CH SEC FIG PAGE ITEM LINE CASE RULE TYPE ZONE EAST WEST NORTH SOUTH US EU AP FEAT FEATURE BUG ISSUE PULL MERGE RELEASE".split()
 )
 
-_DEFAULT: Final = frozenset({"", "main", "master", "develop", "dev", "development", "trunk", "head", "staging", "production", "gh-pages"})
+_DEFAULT: Final = frozenset(
+    {"", "main", "master", "develop", "dev", "development", "trunk", "head", "staging", "production", "gh-pages"}
+)
 
 
 def tickets_in(text: str, *, any_case: bool = False) -> list[str]:

@@ -65,12 +65,12 @@ def lint_command(ctx: click.Context, paths: tuple[Path, ...], as_json: bool) -> 
         findings = [finding.to_dict() for finding in checked.findings]
         emit_json({"records": checked.records, "errors": len(errors), "findings": findings})
     else:
-        rows = [
-            (f"{f.path}:{f.line}" if f.line else f.path, f.code, f.severity, f.message) for f in checked.findings
-        ]
+        rows = [(f"{f.path}:{f.line}" if f.line else f.path, f.code, f.severity, f.message) for f in checked.findings]
         table(("where", "code", "severity", "what"), rows)
         warnings = len(checked.findings) - len(errors)
-        say(f"{amount(checked.records, 'record')} checked: {amount(len(errors), 'error')}, {amount(warnings, 'warning')}.")
+        say(
+            f"{amount(checked.records, 'record')} checked: {amount(len(errors), 'error')}, {amount(warnings, 'warning')}."
+        )
     if errors:
         ctx.exit(LintErrors.exit_code)
 
@@ -138,7 +138,12 @@ def show_command(run_id: str, as_json: bool) -> None:
     if run["message"]:
         say(run["message"])
     rows = [
-        (entry["disposition"], entry.get("kind", ""), entry.get("title", entry["id"]), entry["record"] or entry["reason"])
+        (
+            entry["disposition"],
+            entry.get("kind", ""),
+            entry.get("title", entry["id"]),
+            entry["record"] or entry["reason"],
+        )
         for entry in details.entries
     ]
     table(("disposition", "kind", "entry", "record or reason"), rows)
