@@ -6,13 +6,15 @@ while the agent was busy, tokens already counted) is bounded, and depends on not
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
-from hikidashi.hosts.claude_speech import hear, refusal_words
+from hikidashi.hosts.claude_back import Before
+from hikidashi.hosts.claude_calls import Call, Calls, TokenCount, trimmed
+from hikidashi.hosts.claude_lines import CALL_BLOCKS, HOST_NAME, LOOKS, SILENT_TYPES, STOPS, TOLD_BLOCKS
+from hikidashi.hosts.claude_queue import TypedAhead
+from hikidashi.hosts.claude_speech import hear, is_injected, refusal_words, say
 from hikidashi.hosts.claude_tools import (
     MAX_TEXT,
     Ending,
@@ -23,77 +25,11 @@ from hikidashi.hosts.claude_tools import (
     notified_ending,
     role_of,
 )
-from hikidashi.hosts.transcript import Event, EventKind, ReadReport, event_key
+from hikidashi.hosts.transcript import Event, EventKind, ReadReport, event_keys
 
-__all__ = ["HOST_NAME", "Fold"]
+__all__ = ["Fold"]
 
-#: Name of the host in sources and watermarks.
-HOST_NAME: Final = "claude-code"
-
-#: Calls that wait for a result, and background calls that wait for their end; the oldest are forgotten first.
-MAX_OPEN_CALLS: Final = 256
-#: Inputs of waiting calls together, in bytes of their lines.
-MAX_OPEN_BYTES: Final = 16 << 20
-#: Texts typed while the agent was busy that wait for delivery.
-MAX_QUEUED: Final = 64
-#: API messages whose token counts may still grow.
-MAX_MESSAGES: Final = 64
-
-#: Line types that carry nothing for a memory. Any other unknown type is counted as skipped.
-_SILENT_TYPES: Final = frozenset(
-    {
-        "agent-name",
-        "api-request",
-        "atis-latch",
-        "bridge-session",
-        "cost-state",
-        "file-history-snapshot",
-        "frame-link",
-        "last-prompt",
-        "mode",
-        "permission-mode",
-        "progress",
-        "relocated",
-        "result",
-        "started",
-        "stub",
-        "tag",
-        "tools-used",
-        "worktree-state",
-    }
-)
-
-_LOOKS: Final = frozenset({"BashOutput", "TaskOutput", "AgentOutputTool", "AgentOutput"})
-_STOPS: Final = frozenset({"KillShell", "KillBash", "TaskStop"})
-_USAGE: Final = (
-    ("input", "input_tokens"),
-    ("output", "output_tokens"),
-    ("cache_creation", "cache_creation_input_tokens"),
-    ("cache_read", "cache_read_input_tokens"),
-)
-
-
-@dataclass(slots=True)
-class _Call:
-    """A call that waits for its result or its end."""
-
-    tool: str
-    input: dict[str, object]
-    line: int
-    uuid: str
-    size: int
-
-
-@dataclass(slots=True)
-class _Queued:
-    """Text that a person typed while the agent was busy."""
-
-    text: str
-    line: int
-    at: str
-    session_id: str
-    #: It left the queue; it is told when the agent goes on without a line that repeats it.
-    taken: bool = False
+_key: Final = event_keys(HOST_NAME)
 
 
 class Fold:
@@ -102,37 +38,37 @@ class Fold:
     def __init__(self, report: ReadReport, seen: set[bytes]) -> None:
         self._report = report
         self._seen = seen
-        self._open: OrderedDict[str, _Call] = OrderedDict()
-        self._open_bytes = 0
-        self._running: OrderedDict[str, tuple[str, _Call]] = OrderedDict()
-        self._queued: list[_Queued] = []
-        self._usage: OrderedDict[str, dict[str, int]] = OrderedDict()
-        self._uncounted: dict[str, int] = {}
+        self._calls = Calls()
+        self._tokens = TokenCount()
+        self._typed = TypedAhead()
+        #: The part of the file that was not fed, if any; calls are searched there.
+        self.before: Before | None = None
+        self._version = ""
         self._cwd = ""
         self._branch = ""
 
     def feed(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
         """The events of one line object; `size` is the length of its line in bytes."""
         kind = line.get("type")
-        uuid = line.get("uuid")
-        if type(uuid) is str and uuid:
-            self._report.last_uuid = uuid
         if kind == "assistant":
             return self._assistant(line, number, size)
         if kind == "user":
             return self._user(line, number, size)
+        uuid = line.get("uuid")
+        if type(uuid) is str and uuid:
+            self._report.last_uuid = uuid
         if type(kind) is not str:
             self._report.skip("no-type")
             return []
-        if kind in _SILENT_TYPES:
+        if kind in SILENT_TYPES:
             return []
         return self._other(kind, line, number)
 
     @contextmanager
-    def unheard(self, report: ReadReport) -> Iterator[None]:
+    def unheard(self) -> Iterator[None]:
         """Feed lines whose events were taken before: they are remembered, but neither reported nor marked seen."""
         kept = self._report, self._seen
-        self._report, self._seen = report, set()
+        self._report, self._seen = ReadReport(), set()
         try:
             yield
         finally:
@@ -141,21 +77,26 @@ class Fold:
     # -- what every event of a line shares
 
     def _base(self, line: dict[str, Any], number: int) -> Event:
-        """An event with the line's envelope; its kind, role and text are set by the caller."""
-        version = line.get("version")
-        if type(version) is str:
+        """An event with the line's envelope. It becomes the line's first event, and further ones copy it."""
+        get = line.get
+        version = get("version")
+        if version != self._version and type(version) is str:
+            self._version = version
             self._report.versions.add(version)
-        uuid = line.get("uuid")
-        cwd = line.get("cwd")
-        branch = line.get("gitBranch")
+        cwd = get("cwd")
         if type(cwd) is str:
             self._cwd = cwd
+        branch = get("gitBranch")
         if type(branch) is str:
+            # What git calls a detached head is no branch.
             self._branch = "" if branch == "HEAD" else branch
-        at = line.get("timestamp")
-        session_id = line.get("sessionId")
-        sidechain = line.get("isSidechain") is True
-        uuid = uuid if type(uuid) is str else ""
+        at, session_id, uuid = get("timestamp"), get("sessionId"), get("uuid")
+        sidechain = get("isSidechain") is True
+        if type(uuid) is str and uuid:
+            self._report.last_uuid = uuid
+            repeat = self._met(_key(uuid), uuid, sidechain)
+        else:
+            uuid, repeat = "", False
         return Event(
             kind="context",
             line=number,
@@ -166,288 +107,227 @@ class Fold:
             cwd=self._cwd,
             branch=self._branch,
             sidechain=sidechain,
-            repeat=self._met(uuid, sidechain) if uuid else False,
+            repeat=repeat,
         )
 
-    def _met(self, name: str, sidechain: bool) -> bool:
-        """Whether the event of this name was counted before; it is from now on.
+    def _met(self, key: bytes, name: str, sidechain: bool) -> bool:
+        """Whether the event of this key was counted before; it is from now on.
 
         A sub-agent's file may repeat main events with the same uuid (compaction, side questions). Such a copy
-        must not make the main event look seen, so sidechain lines mark a name of their own.
+        must not make the main event look seen, so sidechain lines mark a key of their own.
         """
-        key = event_key(HOST_NAME, name)
-        if key in self._seen:
+        seen = self._seen
+        if key in seen:
             return True
         if sidechain:
-            key = event_key(HOST_NAME, "sidechain:" + name)
-            if key in self._seen:
+            key = _key("sidechain:" + name)
+            if key in seen:
                 return True
-        self._seen.add(key)
+        seen.add(key)
         return False
 
     # -- assistant lines
 
     def _assistant(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
         message = line.get("message")
-        if not isinstance(message, dict):
+        if type(message) is not dict:
             self._report.skip("no-message")
             return []
         base = self._base(line, number)
-        base.role = "assistant"
-        model = message.get("model")
-        base.model = model if type(model) is str else ""
         content = message.get("content")
-        if base.model == "<synthetic>" or line.get("isApiErrorMessage") is True:
-            return [_with(base, kind="context", text=content_text(content), model="")]
-        events = self._delivered(base) if self._queued else []
-        spoken = len(events)
-        if isinstance(content, str):
-            events.append(_with(base, kind="assistant", text=content))
-        elif isinstance(content, list):
-            for block in content:
-                if isinstance(block, dict):
-                    self._assistant_block(block, base, line, size, events)
-        if not base.repeat:
-            self._count(message)
-        if self._uncounted and len(events) > spoken:
-            # A line of thinking alone makes no event; its tokens go with the next one.
-            events[spoken].tokens, self._uncounted = self._uncounted, {}
+        model = message.get("model")
+        if model == "<synthetic>" or line.get("isApiErrorMessage") is True:
+            return [say(base, "context", content_text(content))]
+        repeat = base.repeat
+        told = self._delivered(base) if self._typed else []
+        if type(content) is str:
+            content = [{"type": "text", "text": content}]
+        events = self._blocks(content, base, repeat, size) if type(content) is list else []
+        if not repeat:
+            self._tokens.add(message)
+        if events:
+            events[0].tokens = self._tokens.take()
+            if type(model) is str:
+                for event in events:
+                    event.model = model
+        return told + events if told else events
+
+    def _blocks(self, content: list[Any], base: Event, repeat: bool, size: int) -> list[Event]:
+        events: list[Event] = []
+        for block in content:
+            kind = block.get("type") if type(block) is dict else None
+            if type(kind) is not str or kind not in TOLD_BLOCKS:
+                continue
+            event = base.beside(repeat=repeat) if events else base
+            if kind == "text":
+                text = block.get("text")
+                if type(text) is not str or not text.strip():
+                    continue
+                say(event, "assistant", text)
+            elif kind in CALL_BLOCKS:
+                if not self._call(block, event, size):
+                    continue
+            else:
+                self._result(block, event, None, size)
+            events.append(event)
         return events
 
-    def _assistant_block(
-        self, block: dict[str, Any], base: Event, line: dict[str, Any], size: int, events: list[Event]
-    ) -> None:
-        kind = block.get("type")
-        if kind == "text":
-            text = block.get("text")
-            if type(text) is str and text.strip():
-                events.append(_with(base, kind="assistant", text=text))
-        elif kind in ("tool_use", "server_tool_use"):
-            call_id, tool, given = block.get("id"), block.get("name"), block.get("input")
-            if type(call_id) is not str or not call_id:
-                self._report.skip("call-without-id")
-                return
-            if not isinstance(given, dict):
-                given = {}
-            elif size > MAX_TEXT:
-                given = _trimmed(given)
-            call = _Call(tool if type(tool) is str else "", given, base.line, base.uuid, size)
-            self._hold(call_id, call)
-            event = _with(base, kind="tool_call")
-            event.role = "assistant"
-            event.call_id, event.tool, event.input = call_id, call.tool, given
-            event.call_line, event.call_uuid = call.line, call.uuid
-            event.repeat = self._met("call:" + call_id, base.sidechain) or base.repeat
-            events.append(event)
-        elif type(kind) is str and kind.endswith("tool_result"):
-            events.append(self._result(block, base, line, size, alone=False))
-
-    def _hold(self, call_id: str, call: _Call) -> None:
-        known = self._open.pop(call_id, None)
-        self._open_bytes += call.size - (known.size if known else 0)
-        self._open[call_id] = call
-        while len(self._open) > MAX_OPEN_CALLS or (self._open_bytes > MAX_OPEN_BYTES and len(self._open) > 1):
-            self._open_bytes -= self._open.popitem(last=False)[1].size
-
-    def _count(self, message: dict[str, Any]) -> None:
-        """Note the tokens that this line adds to what its API message was counted with before.
-
-        One message is spread over several lines that repeat its usage, while the output count may still grow.
-        """
-        usage = message.get("usage")
-        if not isinstance(usage, dict):
-            return
-        message_id = message.get("id")
-        counted: dict[str, int] = {}
-        if type(message_id) is str:
-            counted = self._usage.pop(message_id, counted)
-            self._usage[message_id] = counted
-            if len(self._usage) > MAX_MESSAGES:
-                self._usage.popitem(last=False)
-        for name, key in _USAGE:
-            count = usage.get(key)
-            before = counted.get(name, 0)
-            if type(count) is int and count > before:
-                counted[name] = count
-                self._uncounted[name] = self._uncounted.get(name, 0) + count - before
+    def _call(self, block: dict[str, Any], event: Event, size: int) -> bool:
+        """Make `event` the call of a `tool_use` block and hold it; False when no result could ever be joined."""
+        call_id, tool, given = block.get("id"), block.get("name"), block.get("input")
+        if type(call_id) is not str or not call_id:
+            self._report.skip("call-without-id")
+            return False
+        if type(given) is not dict:
+            given = {}
+        elif size > MAX_TEXT:
+            given = trimmed(given)
+        key = _key("result:" + call_id)
+        event.kind, event.role = "tool_call", "assistant"
+        event.call_id, event.tool, event.input = call_id, tool if type(tool) is str else "", given
+        event.call_line, event.call_uuid = event.line, event.uuid
+        event.repeat = event.repeat or key in self._seen
+        self._calls.hold(Call(call_id, event.tool, given, event.line, event.uuid, size, key))
+        return True
 
     # -- user lines
 
     def _user(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
         message = line.get("message")
-        if not isinstance(message, dict):
+        if type(message) is not dict:
             self._report.skip("no-message")
             return []
-        content = message.get("content")
         base = self._base(line, number)
+        content = message.get("content")
         if line.get("isCompactSummary") is True:
-            return [_with(base, kind="compaction", text=content_text(content))]
+            return [say(base, "compaction", content_text(content))]
         if type(content) is str:
             return self._prompt(content, base, line)
-        if not isinstance(content, list):
+        if type(content) is not list:
             self._report.skip("no-content")
             return []
-        blocks = [block for block in content if isinstance(block, dict)]
-        results = [block for block in blocks if block.get("type") == "tool_result"]
+        repeat = base.repeat
+        results = [block for block in content if type(block) is dict and block.get("type") == "tool_result"]
         events: list[Event] = []
         for block in results:
-            event = self._result(block, base, line, size, alone=len(results) == 1)
+            event = base.beside(repeat=repeat) if events else base
+            self._result(block, event, line.get("toolUseResult") if len(results) == 1 else None, size)
             events.append(event)
-            events += self._consequences(event, line)
-        text = content_text(content)
-        if text.strip():
-            events += self._prompt(text, base, line)
-        elif not results:
-            events.append(_with(base, kind="context", text=""))
+            if event.refused_by or event.tool in LOOKS or event.tool in STOPS:
+                events += self._consequences(event, line.get("toolUseResult"), repeat)
+        if len(results) < len(content):
+            text = content_text(content)
+            if text.strip():
+                events += self._prompt(text, base.beside(repeat=repeat), line)
         return events
 
     def _prompt(self, text: str, base: Event, line: dict[str, Any]) -> list[Event]:
         """What a user line's text is: a person's words, an interruption, or something injected."""
         done = notified_ending(text)
         if done:
-            return [*self._ended(done, base), _with(base, kind="context", text=text)]
-        if base.sidechain or _is_injected(line):
-            return [_with(base, kind="context", text=text)]
+            return [*self._ended(done, base, base.repeat), say(base, "context", text)]
+        if base.sidechain or is_injected(line):
+            return [say(base, "context", text)]
         speech = hear(text)
-        events = []
+        events: list[Event] = []
         if speech.interrupted:
-            events.append(_with(base, kind="interrupt", text=text))
+            events.append(say(base, "interrupt", text))
         if speech.words:
-            event = _with(base, kind="user", text=speech.words)
-            event.role = "user"
-            self._forget_queued(text.strip(), speech.words)
-            events.append(event)
-        return events or [_with(base, kind="context", text=text)]
+            event = base.beside(repeat=base.repeat) if events else base
+            event.repeat = self._typed.is_repeated_by(text.strip(), speech.words) or event.repeat
+            events.append(say(event, "user", speech.words))
+        return events or [say(base, "context", text)]
 
     # -- results
 
-    def _result(self, block: dict[str, Any], base: Event, line: dict[str, Any], size: int, *, alone: bool) -> Event:
+    def _result(self, block: dict[str, Any], event: Event, structured: object, size: int) -> None:
+        """Make `event` the result in a `tool_result` block, joined to its call."""
         call_id = block.get("tool_use_id")
-        call_id = call_id if type(call_id) is str else ""
-        call = self._open.pop(call_id, None)
+        call = None
+        if type(call_id) is str and call_id:
+            event.call_id = call_id
+            call = self._calls.answered(call_id)
+            if call is None and self.before:
+                call = self._recall(call_id, "assistant")._calls.answered(call_id)
+            key = call.key if call else _key("result:" + call_id)
+            event.repeat = self._met(key, "result:" + call_id, event.sidechain) or event.repeat
         if call:
-            self._open_bytes -= call.size
-        tool = call.tool if call else ""
-        structured = line.get("toolUseResult") if alone else None
-        verdict = judge(tool, block.get("content"), block.get("is_error"), structured)
-        event = _with(base, kind="tool_result", text=verdict.text)
-        event.role = role_of(tool)
-        event.call_id, event.tool = call_id, tool
-        if call:
-            event.input, event.call_line, event.call_uuid = call.input, call.line, call.uuid
-        event.outcome, event.exit_code = verdict.outcome, verdict.exit_code
-        event.background, event.interrupted = verdict.background, verdict.interrupted
-        event.refused, event.refused_by = bool(verdict.refused_by), verdict.refused_by
-        event.truncated = verdict.truncated
-        if isinstance(structured, dict):
-            event.result = structured if size <= MAX_TEXT else _trimmed(structured)
-        if call_id:
-            event.repeat = self._met("result:" + call_id, base.sidechain) or base.repeat
-        if verdict.task_id and call:
-            self._running[verdict.task_id] = (call_id, call)
-            if len(self._running) > MAX_OPEN_CALLS:
-                self._running.popitem(last=False)
-        return event
+            event.tool, event.input = call.tool, call.input
+            event.call_line, event.call_uuid = call.line, call.uuid
+        event.kind, event.role = "tool_result", role_of(event.tool)
+        task_id = judge(event, block.get("content"), block.get("is_error"), structured)
+        if type(structured) is dict:
+            event.result = trimmed(structured) if size > MAX_TEXT else structured
+        if task_id and call:
+            self._calls.run_on(task_id, call)
 
-    def _consequences(self, event: Event, line: dict[str, Any]) -> list[Event]:
+    def _recall(self, word: str, kind: str) -> Fold:
+        """What a fold would know after the first line of type `kind` with `word`, from before what this one read."""
+        earlier = Fold(ReadReport(), set())
+        if self.before:
+            earlier.before = self.before
+            self.before.feed_first(word, kind, earlier.feed)
+        return earlier
+
+    def _consequences(self, event: Event, structured: object, repeat: bool) -> list[Event]:
         """What a result says beyond its own call: words of a refusal, the end of a background call."""
         if event.refused_by == "person":
             words = "" if event.sidechain else refusal_words(event.text)
-            if words:
-                said = _with(event, kind="user", text=words)
-                said.role = "user"
-                return [said]
-        elif event.tool in _LOOKS:
-            done = ending(event.tool, event.input, event.text, line.get("toolUseResult"))
-            return self._ended(done, event) if done else []
-        elif event.tool in _STOPS and event.outcome == "ok":
+            return [say(event.beside(repeat=repeat), "user", words)] if words else []
+        if event.tool in LOOKS:
+            done = ending(event.input, event.text, structured)
+            return self._ended(done, event, repeat) if done else []
+        if event.tool in STOPS and event.outcome == "ok":
             for key in ("shell_id", "task_id"):
                 task_id = event.input.get(key)
-                if type(task_id) is str and task_id in self._running:
+                if type(task_id) is str and task_id:
                     done = Ending(task_id=task_id, outcome="unknown", exit_code=None, text="", interrupted=True)
-                    return self._ended(done, event)
+                    return self._ended(done, event, repeat)
         return []
 
-    def _ended(self, done: Ending, base: Event) -> list[Event]:
+    def _ended(self, done: Ending, base: Event, repeat: bool) -> list[Event]:
         """The one result of a background call's end, told for the call that started it."""
-        started = self._running.pop(done.task_id, None)
-        if started is None:
+        call = self._calls.ended(done.task_id)
+        if call is None and self.before:
+            call = self._recall(done.task_id, "user")._calls.ended(done.task_id)
+        if call is None:
             return []
-        call_id, call = started
-        event = _with(base, kind="tool_result", text=done.text)
-        event.role = role_of(call.tool)
-        event.call_id, event.tool, event.input = call_id, call.tool, call.input
+        event = base.beside(repeat=repeat)
+        event.kind, event.role, event.text = "tool_result", role_of(call.tool), done.text
+        event.call_id, event.tool, event.input = call.call_id, call.tool, call.input
         event.call_line, event.call_uuid = call.line, call.uuid
         event.outcome, event.exit_code, event.interrupted = done.outcome, done.exit_code, done.interrupted
-        event.repeat = self._met("end:" + call_id, base.sidechain) or base.repeat
+        name = "end:" + call.call_id
+        event.repeat = self._met(_key(name), name, base.sidechain) or repeat
         return [event]
 
     # -- text typed while the agent was busy
 
     def _queue(self, line: dict[str, Any], number: int) -> list[Event]:
         operation = line.get("operation")
+        text = content_text(line.get("content"))
         if operation == "enqueue":
-            text = content_text(line.get("content"))
+            self._typed.enqueue(line, number, cut(hear(text).words)[0])
             done = notified_ending(text)
-            if done:
-                return self._ended(done, self._base(line, number))
-            words = hear(text).words
-            if words:
-                at, session_id = line.get("timestamp"), line.get("sessionId")
-                self._queued.append(
-                    _Queued(
-                        words,
-                        number,
-                        at if type(at) is str else "",
-                        session_id if type(session_id) is str else "",
-                    )
-                )
-                del self._queued[:-MAX_QUEUED]
-        elif operation == "dequeue":
-            waiting = next((queued for queued in self._queued if not queued.taken), None)
-            if waiting:
-                waiting.taken = True
-        elif operation in ("remove", "popAll"):
-            self._take_back(line)
+            return self._ended(done, self._base(line, number), False) if done else []
+        if operation in ("dequeue", "remove"):
+            self._typed.leave()
+        elif operation == "popAll":
+            self._typed.take_back(hear(text).words)
         return []
 
-    def _take_back(self, line: dict[str, Any]) -> None:
-        text = hear(content_text(line.get("content"))).words
-        if line.get("operation") == "popAll":
-            self._queued = [queued for queued in self._queued if queued.taken]
-            return
-        for queued in self._queued:
-            if not queued.taken and text in ("", queued.text):
-                self._queued.remove(queued)
-                return
-
-    def _forget_queued(self, *texts: str) -> None:
-        for queued in self._queued:
-            if queued.text in texts:
-                self._queued.remove(queued)
-                return
-
     def _delivered(self, base: Event) -> list[Event]:
-        """Text that left the queue and that no line repeated before the agent went on."""
+        """User events for text that left the queue and that no line repeated before the agent went on."""
         if base.sidechain:
             return []
-        told = [queued for queued in self._queued if queued.taken]
-        self._queued = [queued for queued in self._queued if not queued.taken]
         events = []
-        for queued in told:
-            event = Event(
-                kind="user",
-                line=queued.line,
-                uuid="",
-                at=queued.at,
-                session_id=queued.session_id or base.session_id,
-                role="user",
-                text=cut(queued.text)[0],
-                cwd=base.cwd,
-                branch=base.branch,
-            )
-            event.repeat = self._met(f"queue:{queued.at}:{queued.text}", sidechain=False)
-            events.append(event)
+        for typed in self._typed.told_now():
+            event = base.beside(repeat=False)
+            event.line, event.uuid, event.at = typed.line, "", typed.at
+            event.session_id = typed.session_id or base.session_id
+            name = f"queue:{typed.at}:{typed.text}"
+            event.repeat = self._met(_key(name), name, False)
+            events.append(say(event, "user", typed.text))
         return events
 
     # -- all other lines
@@ -470,71 +350,27 @@ class Fold:
         text = next((value for key in keys if type(value := line.get(key)) is str and value.strip()), "")
         if not text:
             return []
-        event = _with(self._base(line, number), kind=kind, text=text)
+        event = say(self._base(line, number), kind, text)
         event.result = {key: value for key, value in line.items() if isinstance(value, str | int)}
         return [event]
 
     def _system(self, line: dict[str, Any], number: int) -> list[Event]:
         subtype = line.get("subtype")
         if subtype == "compact_boundary":
-            return [_with(self._base(line, number), kind="compaction", text="")]
+            return [say(self._base(line, number), "compaction", "")]
         if subtype == "local_command" and type(text := line.get("content")) is str:
-            return self._prompt(text, self._base(line, number), line)
+            return self._prompt(text, self._base(line, number), {})
         return []
 
     def _attachment(self, line: dict[str, Any], number: int) -> list[Event]:
         attachment = line.get("attachment")
-        if not isinstance(attachment, dict):
+        if type(attachment) is not dict:
             return []
-        base = self._base(line, number)
         if attachment.get("type") == "queued_command":
             text = content_text(attachment.get("prompt"))
-            mode = attachment.get("commandMode")
-            if mode in (None, "prompt"):
-                return self._prompt(text, base, attachment | line)
-            done = notified_ending(text)
-            return [*(self._ended(done, base) if done else []), _with(base, kind="context", text=text)]
+            # `commandMode` names what was queued: prompt, bash, task-notification.
+            injected = attachment.get("commandMode") not in (None, "prompt")
+            flags = {**line, **attachment, "isMeta": injected or line.get("isMeta") or attachment.get("isMeta")}
+            return self._prompt(text, self._base(line, number), flags)
         text = content_text(attachment.get("content"))
-        return [_with(base, kind="context", text=text)] if text else []
-
-
-def _with(base: Event, *, kind: EventKind, text: str = "", model: str | None = None) -> Event:
-    """A new event with the envelope of `base`."""
-    text, truncated = cut(text) if len(text) > MAX_TEXT else (text, False)
-    return Event(
-        kind=kind,
-        line=base.line,
-        uuid=base.uuid,
-        at=base.at,
-        session_id=base.session_id,
-        role=base.role if kind == "assistant" else "tool",
-        text=text,
-        cwd=base.cwd,
-        branch=base.branch,
-        sidechain=base.sidechain,
-        repeat=base.repeat,
-        truncated=truncated,
-        model=base.model if model is None else model,
-    )
-
-
-def _is_injected(line: dict[str, Any]) -> bool:
-    """Whether a user line's flags say that no person typed it."""
-    if line.get("isMeta") is True or line.get("isVisibleInTranscriptOnly") is True:
-        return True
-    if line.get("sourceToolUseID") or line.get("planContent"):
-        return True
-    origin = line.get("origin")
-    kind = origin.get("kind") if isinstance(origin, dict) else origin
-    return type(kind) is str and kind not in ("human", "user", "")
-
-
-def _trimmed(value: Any, depth: int = 0) -> Any:
-    """A structured input or result with its long texts cut, for lines that carry whole files."""
-    if type(value) is str:
-        return cut(value)[0]
-    if depth < 8 and isinstance(value, dict):
-        return {key: _trimmed(item, depth + 1) for key, item in value.items()}
-    if depth < 8 and isinstance(value, list):
-        return [_trimmed(item, depth + 1) for item in value[:1000]]
-    return None if isinstance(value, dict | list) else value
+        return [say(self._base(line, number), "context", text)] if text else []

@@ -8,10 +8,14 @@ into rules of the user. The tables follow what versions 0.2.122 to 2.1.332 write
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["INTERRUPTED", "Speech", "hear", "refusal_words"]
+from hikidashi.hosts.claude_tools import MAX_TEXT, cut
+from hikidashi.hosts.transcript import Event, EventKind
+
+__all__ = ["INTERRUPTED", "Speech", "hear", "is_injected", "refusal_words", "say"]
 
 #: What the client writes when the person stopped the agent.
 INTERRUPTED: Final = "[Request interrupted by user"
@@ -70,7 +74,32 @@ def hear(text: str) -> Speech:
     return Speech(interrupted=interrupted)
 
 
+def is_injected(line: Mapping[str, object]) -> bool:
+    """Whether the flags of a user line say that no person typed it.
+
+    `sourceToolUseID` marks the body of a skill, `planContent` the prompt that the client makes of an approved
+    plan, `origin` what came from a task, a channel or a coordinator.
+    """
+    if line.get("isMeta") is True or line.get("isVisibleInTranscriptOnly") is True:
+        return True
+    if line.get("sourceToolUseID") or line.get("planContent"):
+        return True
+    origin = line.get("origin")
+    kind = origin.get("kind") if isinstance(origin, dict) else origin
+    return isinstance(kind, str) and kind not in ("human", "user", "")
+
+
 def refusal_words(text: str) -> str:
     """What the person said when refusing a call; '' when the refusal quotes nobody."""
     said = text.partition(_SAID)[2]
     return hear(said.partition(_NOTE)[0]).words if said else ""
+
+
+def say(event: Event, kind: EventKind, text: str) -> Event:
+    """Make `event` one of words, within the size of an event's text."""
+    event.kind = kind
+    event.role = "user" if kind == "user" else "assistant" if kind == "assistant" else "tool"
+    if len(text) > MAX_TEXT:
+        text, event.truncated = cut(text)
+    event.text = text
+    return event

@@ -20,12 +20,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from hikidashi.hosts.transcript import Outcome, RefusedBy, Role
+from hikidashi.hosts.transcript import Event, Outcome, Role
 
 __all__ = [
     "MAX_TEXT",
     "Ending",
-    "Verdict",
     "clean",
     "content_text",
     "cut",
@@ -63,22 +62,8 @@ _REFUSED_BY_HOST: Final = (
 )
 _BLOCKED_BY_HOST: Final = "was blocked. For security"
 _RUNNING: Final = frozenset({"running", "pending", "timeout", "not_ready", ""})
+_NOTHING: Final[Mapping[str, object]] = {}
 _SHELLS: Final = frozenset({"Bash", "PowerShell"})
-
-
-@dataclass(slots=True, kw_only=True)
-class Verdict:
-    """How a call ended, and its output."""
-
-    text: str
-    outcome: Outcome = "unknown"
-    exit_code: int | None = None
-    background: bool = False
-    interrupted: bool = False
-    refused_by: RefusedBy = ""
-    truncated: bool = False
-    #: Where the rest of a background call will be reported: the shell's, task's or agent's ID.
-    task_id: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -129,68 +114,72 @@ def clean(text: str) -> tuple[str, bool]:
     return text, truncated
 
 
-def judge(tool: str, content: object, is_error: object, result: object) -> Verdict:
-    """How a call of `tool` ended, from its `tool_result` block and the line's `toolUseResult`."""
-    text, truncated = clean(content_text(content))
-    verdict = Verdict(text=text, truncated=truncated)
-    detail = result if isinstance(result, dict) else {}
+def judge(event: Event, content: object, is_error: object, structured: object) -> str:
+    """Set output and outcome of the tool result `event` from its block and the line's `toolUseResult`.
+
+    Gives the ID under which the end of a background call will be reported; '' for any other call.
+    """
+    text = content_text(content)
+    if "<system-reminder>" in text or "\x1b" in text or "\r" in text or len(text) > MAX_TEXT:
+        text, event.truncated = clean(text)
+    event.text = text
     if is_error is True:
-        _judge_error(tool, verdict)
-    else:
-        _judge_answer(tool, verdict, detail)
-    return verdict
+        _judge_error(event, text)
+        return ""
+    if type(structured) is dict:
+        return _judge_answer(event, text, structured)
+    return _judge_answer(event, text, _NOTHING)
 
 
-def _judge_error(tool: str, verdict: Verdict) -> None:
-    text = verdict.text
+def _judge_error(event: Event, text: str) -> None:
     exit_code = _EXIT.match(text)
     if exit_code:
-        verdict.outcome, verdict.exit_code = "failed", int(exit_code[1])
-        verdict.text = text[exit_code.end() :]
-        verdict.interrupted = INTERRUPT_IN_OUTPUT in verdict.text[:200]
+        event.outcome, event.exit_code = "failed", int(exit_code[1])
+        event.text = text[exit_code.end() :]
+        # Newer clients put the interruption behind the exit code of the killed command.
+        event.interrupted = _INTERRUPTED[0] in event.text[:200]
     elif text.startswith(_REFUSED_BY_PERSON):
-        verdict.refused_by = "person"
+        event.refused, event.refused_by = True, "person"
     elif text.startswith(_INTERRUPTED):
-        verdict.interrupted = True
+        event.interrupted = True
     elif text.startswith(_TOOL_ERROR):
         if not any(mark in text for mark in _SIBLING):
-            verdict.outcome = "failed"
-            verdict.refused_by = "host" if tool in _SHELLS else ""
+            event.outcome = "failed"
+            if event.tool in _SHELLS:
+                event.refused, event.refused_by = True, "host"
     elif text.startswith(_SIBLING):
         pass
     elif text.startswith(_REFUSED_BY_HOST) or _BLOCKED_BY_HOST in text[:400]:
-        verdict.refused_by = "host"
+        event.refused, event.refused_by = True, "host"
     else:
-        verdict.outcome = "failed"
+        event.outcome = "failed"
 
 
-#: Newer clients put the interruption behind the exit code of the killed command.
-INTERRUPT_IN_OUTPUT: Final = "[Request interrupted by user"
-
-
-def _judge_answer(tool: str, verdict: Verdict, detail: Mapping[str, object]) -> None:
+def _judge_answer(event: Event, text: str, detail: Mapping[str, object]) -> str:
+    shell = event.tool in _SHELLS
     task_id = detail.get("backgroundTaskId")
-    started = _BACKGROUND.match(verdict.text) if tool in _SHELLS or not tool else None
-    if started or isinstance(task_id, str):
-        verdict.background = True
-        verdict.task_id = task_id if isinstance(task_id, str) else started[1] if started else ""
-        return
+    if type(task_id) is str and task_id:
+        event.background = True
+        return task_id
+    if shell and text.startswith("Command ") and (started := _BACKGROUND.match(text)):
+        event.background = True
+        return started[1]
     if detail.get("isAsync") is True or detail.get("status") == "async_launched":
+        event.background = True
         agent = detail.get("agentId")
-        verdict.background, verdict.task_id = True, agent if isinstance(agent, str) else ""
-        return
+        return agent if type(agent) is str else ""
     if detail.get("interrupted") is True:
-        verdict.interrupted = True
-        return
-    verdict.outcome = "ok"
-    if tool in _SHELLS:
-        verdict.exit_code = 1 if detail.get("returnCodeInterpretation") else 0
-        verdict.truncated = verdict.truncated or verdict.text.startswith("<persisted-output>")
-    if detail.get("persistedOutputPath"):
-        verdict.truncated = True
+        event.interrupted = True
+        return ""
+    event.outcome = "ok"
+    if shell:
+        event.exit_code = 1 if detail.get("returnCodeInterpretation") else 0
+    if detail.get("persistedOutputPath") or text.startswith("<persisted-output>"):
+        event.truncated = True
+    return ""
 
 
-def ending(tool: str, given: Mapping[str, object], text: str, result: object) -> Ending | None:
+def ending(given: Mapping[str, object], text: str, result: object) -> Ending | None:
     """What a look at a background call (`BashOutput`, `TaskOutput`) says of its end; None while it runs."""
     detail = result if isinstance(result, dict) else {}
     task = detail.get("task")

@@ -6,7 +6,7 @@ A host's module yields `Event`s from a file; nothing above this floor knows a ho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -23,6 +23,7 @@ __all__ = [
     "Role",
     "SessionFile",
     "event_key",
+    "event_keys",
 ]
 
 #: What an event is. `user` only for words a person typed; everything injected is `context`.
@@ -54,7 +55,19 @@ def event_key(host: str, uuid: str) -> bytes:
 
     Path and session ID stay out, because resumed, forked and sub-agent files repeat events under other ones.
     """
-    return blake2b(f"{host}\0{uuid}".encode("utf-8", "replace"), digest_size=16).digest()
+    return event_keys(host)(uuid)
+
+
+def event_keys(host: str) -> Callable[[str], bytes]:
+    """`event_key` for one host, for reading: a key is made for every line and every call."""
+    started = blake2b(f"{host}\0".encode(), digest_size=16)
+
+    def key(uuid: str) -> bytes:
+        hasher = started.copy()
+        hasher.update(uuid.encode("utf-8", "replace"))
+        return hasher.digest()
+
+    return key
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,6 +116,21 @@ class Event:
     tokens: dict[str, int] = field(default_factory=dict)
     #: Model's name, on assistant events.
     model: str = ""
+
+    def beside(self, *, repeat: bool) -> Event:
+        """Another event of the same line, of kind `context` until it is told otherwise."""
+        return Event(
+            kind="context",
+            line=self.line,
+            uuid=self.uuid,
+            at=self.at,
+            session_id=self.session_id,
+            role="tool",
+            cwd=self.cwd,
+            branch=self.branch,
+            sidechain=self.sidechain,
+            repeat=repeat,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
