@@ -31,6 +31,9 @@ __all__ = ["STATE_VERSION", "Met", "SessionFold", "Signal"]
 #: A state of another version is not continued; its file is read from the start.
 STATE_VERSION: Final = 1
 
+#: Tools by which the agent asks the person, who answers in the result.
+_ASKING_TOOLS: Final = frozenset({"ExitPlanMode", "AskUserQuestion", "exit_plan_mode"})
+
 #: Tickets and branches kept of one session.
 MAX_TOPICS: Final = 6
 
@@ -202,23 +205,25 @@ class SessionFold:
             self._work.edited(event, self._said)
             if not event.sidechain:
                 self._note_branch(event)
-        elif event.sidechain:
-            return
-        elif tool in TASK_TOOLS:
+        elif tool in TASK_TOOLS and not event.sidechain:
             self._tasks(event)
-        elif tool == "ExitPlanMode" and event.outcome == "ok" and not event.refused and not event.repeat:
-            plan = (
-                event.input.get("plan") or (event.result or {}).get("plan") or event.text.partition("Approved Plan:")[2]
-            )
-            found = decisions.approved_plan(plan) if isinstance(plan, str) else None
-            if found is not None:
-                self._emit_decision(found, self._call_place(event), self._place(event))
-        elif tool == "AskUserQuestion" and event.outcome == "ok" and not event.refused and not event.repeat:
-            found = decisions.answered_questions(event.result, event.input, event.text)
-            if found is not None:
-                self._emit_decision(found, self._call_place(event), self._place(event))
+        elif tool in _ASKING_TOOLS and not (event.sidechain or event.repeat):
+            self._answered(event)
         if not event.sidechain:
             self._latest = (event, self.last_at)
+
+    def _answered(self, event: Event) -> None:
+        """The person approved a plan or answered a question."""
+        if event.outcome != "ok" or event.refused:
+            return
+        if event.tool == "AskUserQuestion":
+            found = decisions.answered_questions(event.result, event.input, event.text)
+        else:
+            told = (event.result or {}).get("plan") or event.text.partition("Approved Plan:")[2]
+            plan = event.input.get("plan") or told
+            found = decisions.approved_plan(plan) if isinstance(plan, str) else None
+        if found is not None:
+            self._emit_decision(found, self._call_place(event), self._place(event))
 
     def _call_place(self, event: Event) -> Place:
         place = self._place(event)

@@ -72,7 +72,7 @@ def extract(
     run = _Extraction(workspace, settings, connection, clock, checkpoint, progress)
     checkpoint("extract:begin")
     found = _explicit(paths) if paths is not None else None
-    run.take(found, [os.path.abspath(path) for path in paths] if paths is not None else [""])
+    run.take(found, [str(_absolute(path)) for path in paths] if paths is not None else [""])
     checkpoint("extract:end")
     run.report.seconds = time.monotonic() - began
     return run.report
@@ -212,11 +212,16 @@ def _under(path: Path) -> Found:
     return [known] if known is not None else []
 
 
+def _absolute(path: Path) -> Path:
+    """The path from the root on; links stay, since a transcript is known by the name that it was given."""
+    return Path(os.path.abspath(path))  # noqa: PTH100  Path.absolute keeps `..`
+
+
 def _explicit(paths: Sequence[Path]) -> Found:
     """The transcripts of paths that a person named. Raises `UsageError` for one that holds none."""
     found: dict[Path, tuple[Host, SessionFile]] = {}
     for path in paths:
-        place = Path(os.path.abspath(path))
+        place = _absolute(path)
         if not place.exists():
             raise UsageError(f"{path} does not exist; give a transcript or a folder that holds some")
         there = _under(place)

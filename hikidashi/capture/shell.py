@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from hikidashi.capture.vocabulary import word_list
+
 __all__ = ["MAX_COMMAND", "Command", "Segment", "exit_counts", "plain", "read_command"]
 
 #: Characters of a command that are looked at; what a longer one does at its end is not known.
@@ -20,7 +22,8 @@ _MAX_PARSED: Final = 1_200
 
 _TOKEN: Final = re.compile(
     r"""(?P<quoted>'[^']*'|"(?:\\.|[^"\\])*")|(?P<escaped>\\.)|(?P<join>&&|\|\||;|\n|\|&?)"""
-    r"""|(?P<redirect>\d?>&\d|&>>?\s*\S+|\d?>>?\s*\S+|<\s*\S+)|(?P<amp>&)|(?P<space>[ \t]+)|(?P<word>[^\s'"\\;|&<>]+|[<>'"\\])""",
+    r"""|(?P<redirect>\d?>&\d|&>>?\s*\S+|\d?>>?\s*\S+|<\s*\S+)|(?P<amp>&)|(?P<space>[ \t]+)"""
+    r"""|(?P<word>[^\s'"\\;|&<>]+|[<>'"\\])""",
     re.DOTALL,
 )
 
@@ -32,31 +35,13 @@ _HEREDOC_MARK: Final = "<<HEREDOC"
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 #: Programs that only run another one.
-_WRAPPERS: Final = frozenset(
-    {"sudo", "time", "nohup", "env", "command", "exec", "nice", "stdbuf", "unbuffer", "timeout"}
+_WRAPPERS: Final = word_list(
+    "command env exec nice nohup stdbuf sudo time timeout unbuffer",
 )
 
 #: Programs after a pipe that only show a part of what came before.
-_FILTERS: Final = frozenset(
-    {
-        "tail",
-        "head",
-        "grep",
-        "egrep",
-        "rg",
-        "tee",
-        "cat",
-        "sed",
-        "awk",
-        "sort",
-        "uniq",
-        "wc",
-        "less",
-        "more",
-        "cut",
-        "tr",
-        "jq",
-    }
+_FILTERS: Final = word_list(
+    "awk cat cut egrep grep head jq less more rg sed sort tail tee tr uniq wc",
 )
 
 #: Runners in front of a program, taken off so that `npx jest` and `jest` are one.
@@ -142,8 +127,9 @@ def _segments(text: str) -> list[Segment]:
 
 
 #: Programs that wrap nothing and that no wrapper form starts with.
-_PLAIN_PROGRAMS: Final = frozenset(
-    "git cd ls cat grep rg find echo head tail sed awk sort wc go cargo make mise npm docker gh curl mkdir rm cp mv".split()
+_PLAIN_PROGRAMS: Final = word_list(
+    "git cd ls cat grep rg find echo head tail sed awk sort wc go cargo make mise npm docker gh curl mkdir rm cp",
+    "mv",
 )
 
 
@@ -179,28 +165,8 @@ def _unwrap(segment: Segment) -> Segment:
     return Segment(words=words, after=segment.after, heredoc=segment.heredoc, writes=segment.writes)
 
 
-_SIDE: Final = frozenset(
-    {
-        "cd",
-        "echo",
-        "printf",
-        "export",
-        "source",
-        ".",
-        "set",
-        "sleep",
-        "true",
-        "pwd",
-        "pushd",
-        "popd",
-        "date",
-        "wait",
-        "mkdir",
-        "clear",
-        "unset",
-        "exit",
-        ":",
-    }
+_SIDE: Final = word_list(
+    ". : cd clear date echo exit export mkdir popd printf pushd pwd set sleep source true unset wait",
 )
 
 
@@ -234,8 +200,8 @@ def exit_counts(command: Command, segment: Segment) -> bool:
 
 
 #: Words that change how much a command says, not what it does.
-_CHATTER: Final = frozenset(
-    {"-v", "-vv", "--verbose", "-q", "--quiet", "--silent", "-s", "--no-color", "--color=always", "-x"}
+_CHATTER: Final = word_list(
+    "--color=always --no-color --quiet --silent --verbose -q -s -v -vv -x",
 )
 
 
