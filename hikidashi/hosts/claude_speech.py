@@ -12,7 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["INTERRUPTED", "Speech", "hear", "is_injected", "refusal_words"]
+from hikidashi.hosts.claude_tools import MAX_TEXT, cut
+from hikidashi.hosts.transcript import Event, EventKind
+
+__all__ = ["INTERRUPTED", "Speech", "hear", "is_injected", "refusal_words", "say"]
 
 #: What the client writes when the person stopped the agent.
 INTERRUPTED: Final = "[Request interrupted by user"
@@ -90,3 +93,13 @@ def refusal_words(text: str) -> str:
     """What the person said when refusing a call; '' when the refusal quotes nobody."""
     said = text.partition(_SAID)[2]
     return hear(said.partition(_NOTE)[0]).words if said else ""
+
+
+def say(event: Event, kind: EventKind, text: str) -> Event:
+    """Make `event` one of words, within the size of an event's text."""
+    event.kind = kind
+    event.role = "user" if kind == "user" else "assistant" if kind == "assistant" else "tool"
+    if len(text) > MAX_TEXT:
+        text, event.truncated = cut(text)
+    event.text = text
+    return event
