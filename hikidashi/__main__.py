@@ -1,10 +1,6 @@
-"""`python -m hikidashi`: the command, for background workers that know their interpreter but no PATH."""
-
-from __future__ import annotations
-
-import sys
+"""`python -m hikidashi`: the same as the `hikidashi` command."""
 
 from hikidashi.cli.main import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

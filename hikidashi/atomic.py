@@ -84,9 +84,12 @@ def storage_errors(what: str) -> Iterator[None]:
 def make_folder(path: Path) -> None:
     """Make `path` and its parents (0700); an existing folder is left as it is."""
     with storage_errors(f"make the folder {path}"):
-        if not path.is_dir():
-            _step("make folder", path)
-            path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        missing = [] if path.is_dir() else [path]
+        while missing and not missing[-1].parent.exists():
+            missing.append(missing[-1].parent)
+        for folder in reversed(missing):  # `parents=True` would give the parents the umask's mode
+            _step("make folder", folder)
+            folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
 
 def sync_folder(path: Path) -> None:

@@ -15,7 +15,7 @@ import threading
 import time
 from pathlib import Path
 
-from workshop import PlainEngine, Workshop
+from tests.support.workshop import PlainEngine, Workshop
 
 from hikidashi.worker.bench import Checkpoint
 from hikidashi.worker.restore import restore

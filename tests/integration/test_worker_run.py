@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workshop import PlainEngine, Workshop, decision_path, make_entry, old_path
+from tests.support.workshop import PlainEngine, Workshop, decision_path, make_entry, old_path
 
 from hikidashi.errors import (
     BudgetSpent,

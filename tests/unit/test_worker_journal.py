@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workshop import WORKSPACE_ID, Workshop, make_entry
+from tests.support.workshop import WORKSPACE_ID, Workshop, make_entry
 
 from hikidashi.errors import CorruptData
 from hikidashi.staging.entry import Disposition
