@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.workshop import Workshop, decision_path, old_path
 
 from hikidashi.worker.bench import CHECKPOINTS
+from tests.support.workshop import Workshop, decision_path, old_path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="os.fork and SIGKILL")
 

@@ -1,4 +1,4 @@
--- Runs, protection, losses and the worker's notes about the workspace. No statement here touches entries.
+-- Runs, protection, losses and the worker's notes about the workspace. No statement here changes entries.
 
 -- name: get_meta
 SELECT value FROM meta WHERE key = :key
@@ -29,6 +29,14 @@ SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
 -- name: last_run
 SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
 ORDER BY rowid DESC LIMIT 1
+
+-- name: runs_like
+-- `:prefix` is checked to be letters and digits: GLOB knows no other meaning of them.
+SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
+WHERE run_id GLOB :prefix || '*' ORDER BY rowid
+
+-- name: run_entries
+SELECT id, kind, content, disposition, record, reason FROM entries WHERE run_id = :run_id ORDER BY id
 
 -- name: unfinished_runs
 SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
