@@ -55,6 +55,11 @@ class FileDiff:
     #: A unified diff, lines ending in a newline.
     text: str
 
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form; keys are stable."""
+        change = "added" if self.old is None else "deleted" if self.new is None else "changed"
+        return {"path": self.path, "change": change, "diff": self.text}
+
 
 class History:
     """The history of one workspace. Reading needs no lock; writing holds one for its whole length."""

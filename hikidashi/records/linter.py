@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Final
 
 from hikidashi.records.finding import Finding
-from hikidashi.records.library import Library, RecordsHome, read_tree
+from hikidashi.records.library import Library
 from hikidashi.records.record import Tree
 from hikidashi.records.rules import RULES, Rule, found
 from hikidashi.records.rules_state import FindSecrets, FoundSecret, cross_errors, file_findings, tree_warnings
@@ -28,7 +28,6 @@ __all__ = [
     "found",
     "lint_transition",
     "lint_tree",
-    "lint_workspace",
     "read_only_paths",
     "rules_table",
 ]
@@ -42,19 +41,6 @@ def find_secrets(text: str) -> Sequence[FoundSecret]:
     from hikidashi.redact import find_secrets as find
 
     return find(text)
-
-
-def lint_workspace(
-    workspace: RecordsHome,
-    *,
-    now: datetime | None = None,
-    max_sources: int = MAX_SOURCES,
-    find_secrets: FindSecrets = find_secrets,
-) -> list[Finding]:
-    """Errors and warnings of the records on disk, with the files there that were refused."""
-    loaded = read_tree(workspace)
-    findings = lint_tree(loaded.tree, now=now, max_sources=max_sources, find_secrets=find_secrets)
-    return sorted([*loaded.findings, *findings])
 
 
 def lint_tree(
