@@ -55,7 +55,7 @@ def _inside(workspace: RecordsHome, path: Path) -> str:
     """`path` relative to `.hikidashi/`, with `/`; '' for that folder itself or the project's."""
     home = Path(os.path.realpath(workspace.home))
     # The last part is not followed: a link among the records is to be judged, not what it points to.
-    place = Path(os.path.realpath(path.absolute().parent)) / path.absolute().name
+    place = Path(os.path.normpath(Path(os.path.realpath(path.absolute().parent)) / path.absolute().name))
     if place in (home, home.parent):
         return ""
     try:

@@ -27,10 +27,12 @@ def similar_pairs(
     of those are compared.
     """
     frequency = Counter(member for members in sets for member in members)
-    postings: dict[str, list[int]] = defaultdict(list)
+    by_rarity = sorted(frequency, key=lambda member: (frequency[member], member))
+    rank = {member: number for number, member in enumerate(by_rarity)}
+    postings: dict[int, list[int]] = defaultdict(list)
     for later, members in enumerate(sets):
         size = len(members)
-        ordered = sorted(members, key=lambda member: (frequency[member], member))
+        ordered = sorted(rank[member] for member in members)
         prefix = ordered[: size - math.ceil(threshold * size) + 1] if size else []
         candidates = {earlier for member in prefix for earlier in postings[member]}
         for earlier in sorted(candidates):
