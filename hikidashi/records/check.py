@@ -11,9 +11,10 @@ from pathlib import Path
 from hikidashi.errors import UsageError
 from hikidashi.records.finding import Finding
 from hikidashi.records.library import RecordsHome, read_tree
-from hikidashi.records.linter import MAX_SOURCES, find_secrets, lint_tree
+from hikidashi.records.linter import MAX_SOURCES, lint_tree
 from hikidashi.records.record import record_kind
 from hikidashi.records.rules_state import FindSecrets
+from hikidashi.redact import find_secrets
 
 __all__ = ["Checked", "check_records"]
 

@@ -8,7 +8,7 @@ turn left alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -17,8 +17,9 @@ from hikidashi.records.finding import Finding
 from hikidashi.records.library import Library
 from hikidashi.records.record import Tree
 from hikidashi.records.rules import RULES, Rule, found
-from hikidashi.records.rules_state import FindSecrets, FoundSecret, cross_errors, file_findings, tree_warnings
+from hikidashi.records.rules_state import FindSecrets, cross_errors, file_findings, tree_warnings
 from hikidashi.records.rules_transition import Transition, transition_errors
+from hikidashi.redact import find_secrets
 from hikidashi.times import now as system_now
 
 __all__ = [
@@ -34,13 +35,6 @@ __all__ = [
 
 #: `cleanup.max_sources`' default.
 MAX_SOURCES: Final = 10
-
-
-def find_secrets(text: str) -> Sequence[FoundSecret]:
-    """The redactor's finder; its patterns are loaded when the first file is judged."""
-    from hikidashi.redact import find_secrets as find
-
-    return find(text)
 
 
 def lint_tree(
