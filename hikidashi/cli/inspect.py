@@ -153,7 +153,7 @@ def show_command(run_id: str, as_json: bool) -> None:
             entry.get("title", entry["id"]),
             entry["record"] or entry["reason"],
         )
-        for entry in run["entries"]
+        for entry in details.entries
     ]
     table(("disposition", "kind", "entry", "record or reason"), rows)
     table(
