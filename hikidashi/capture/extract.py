@@ -74,6 +74,7 @@ class SessionFold:
         self._told: set[str] = set()
         #: The topic of the branch that was edited on last.
         self._branch = ""
+        self._branch_name = ""
         #: Something happened here that no other file told before.
         self._fresh = False
         self._digest = ""
@@ -143,7 +144,7 @@ class SessionFold:
         if self._spoken is not None:
             event, last_at = self._spoken
             text, place = event.text, Place.of(event, last_at)
-            self._said = Passage(text, place, 320)
+            self._said = Passage(text, place, 260)
             asks = "?" in text[-2_400:] or "？" in text[-2_400:] or "ption" in text[-2_400:]
             self._asked = Passage(text, place, 2_400, tail=True) if asks else None
             self._spoken = None
@@ -166,7 +167,8 @@ class SessionFold:
             end.asked(ask)
         if kind not in ("paste", "command"):
             for ticket in tickets_in(text[:1_000]):
-                self._topics.setdefault(f"ticket:{ticket}")
+                if len(self._topics) < MAX_TOPICS:
+                    self._topics.setdefault(f"ticket:{ticket}")
         if not event.repeat:
             self._decide(event, place, kind == "plan")
 
@@ -262,16 +264,20 @@ class SessionFold:
             end.tasks_ask, end.tasks_since = end.ask_at(end.prompts, end.answers), end.prompts
 
     def _note_branch(self, event: Event) -> None:
-        topic = branch_topic(event.branch)
-        if topic:
-            self._branch = topic
-            if len(self._topics) < MAX_TOPICS:
-                self._topics.setdefault(topic)
+        """An edit on a branch: the branch, and the tickets named so far, are what this session works on."""
+        if event.branch != self._branch_name:
+            self._branch_name = event.branch
+            topic = redact(branch_topic(event.branch))
+            if topic:
+                self._branch = topic
+                if len(self._topics) < MAX_TOPICS:
+                    self._topics.setdefault(topic)
+        if event.repeat:
+            return
         for key in self._topics:
             if key not in self._told:
                 self._told.add(key)
-                if not event.repeat:
-                    self.signals.append(Signal(kind="topic", key=key, at=event.at or self.last_at))
+                self.signals.append(Signal(kind="topic", key=key, at=event.at or self.last_at))
 
     def _topic(self) -> str:
         """What ties this session to others: a branch's ticket, else one that a person named, else a branch."""
@@ -298,7 +304,7 @@ class SessionFold:
             "hard": end.hard.to_state() if end.hard else None,
             "turn": end.turn.to_state(),
             "attempts": self._attempts.to_state(),
-            "topics": [redact(topic) for topic in self._topics],
+            "topics": list(self._topics),
             "told": sorted(self._told),
             "branch": self._branch,
             "fresh": self._fresh,
