@@ -39,7 +39,7 @@ class Reader:
     settle_after: timedelta
     max_line_bytes: int
     report: ExtractReport
-    chunk_bytes: int = CHUNK_BYTES
+    chunk_bytes: int
 
     def read(self, host: Host, file: SessionFile, *, explicit: bool) -> None:
         """Take what is new in one transcript. `explicit`: whatever its working folder was, and at rest."""
