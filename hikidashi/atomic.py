@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -116,7 +115,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int = FILE_MODE, sync: bool =
     `path` has its old bytes and no temporary file is left (if only the last step failed, the flush of the
     folder, it has the new ones, which a power cut may yet undo).
     """
-    temporary = path.with_name(f"{TEMP_PREFIX}{secrets.token_hex(6)}-{path.name[-80:]}")
+    temporary = path.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}-{path.name[-80:]}")
     with storage_errors(f"write {path}"):
         try:
             _step("create", path)

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+import orjson
+
 from hikidashi.hosts.claude_back import Before, look_back
 from hikidashi.hosts.claude_files import find_sessions, look_at
 from hikidashi.hosts.claude_fold import Fold
@@ -51,10 +53,18 @@ class ClaudeCode:
                     told_from = look_back(stream, start, max_line_bytes, fold.feed)
                 fold.before = Before(path, told_from, max_line_bytes) if told_from else None
             start = report.position = past_newline(stream, start)
+            feed = fold.feed
             for number, offset, raw in read_lines(stream, start=start, report=report, max_line_bytes=max_line_bytes):
                 if not is_silent(raw):
-                    for line in parse_line(raw, report, SHAPE):
-                        yield from fold.feed(line, number, len(raw))
+                    try:
+                        line = orjson.loads(raw)
+                    except ValueError:
+                        line = None
+                    if type(line) is dict:
+                        yield from feed(line, number, len(raw))
+                    else:
+                        for line in parse_line(raw, report, SHAPE):
+                            yield from feed(line, number, len(raw))
                 report.offset, report.line = offset, number + 1
                 report.lines += 1
 

@@ -76,13 +76,13 @@ def is_silent(raw: bytes) -> bool:
     Only the line object's own type counts, never text inside it: the type must stand before any nested object
     and any escaped character, and no second object may stand on the line.
     """
-    if raw.startswith(_SNAPSHOTS):
+    own = raw.find(b'"progress"', 0, 1024)
+    if own < 0:
+        if not raw.startswith(_SNAPSHOTS):
+            return False
         return raw.endswith(b"}") and b"}{" not in raw and b'{"parentUuid"' not in raw and b"\0" not in raw
-    named = raw.find(b'"progress"', 0, 1024)
-    if named < 0:
-        return False
-    own = raw.rfind(b'"type":', 0, named)
-    if own < 1 or raw[own + 7 : named].strip() or b"{" in raw[1:own] or b"[" in raw[1:own] or b"\\" in raw[1:own]:
+    before = raw[1:own].rstrip()
+    if not before.endswith(b'"type":') or b"{" in before or b"[" in before or b"\\" in before:
         return False
     # One nested type, the progress's own, is usual. More may be another process's line that was torn into this one.
     return raw.endswith(b"}") and b"}{" not in raw and b'{"parentUuid"' not in raw and raw.count(b'{"type":', own) <= 1

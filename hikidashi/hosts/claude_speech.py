@@ -25,7 +25,11 @@ _NOBODY: Final = (
     "<objective>",
     "Caveat: The messages below",
     "This session is being continued from a previous conversation",
+    # What the client sends in the person's place when a plan is accepted with a fresh context.
+    "Implement the following plan:\n\n#",
 )
+#: Where an image stood; alone it is no word.
+_IMAGES: Final = re.compile(r"(?:\[Image[^\[\]]{0,200}\]\s*)+\Z")
 
 #: Blocks that the client, an editor, a hook or this program puts into a line, beside typed words or alone.
 _BLOCK_NAMES: Final = (
@@ -70,7 +74,7 @@ def hear(text: str) -> Speech:
         elif "<" in text and _BLOCK.search(text):
             text = _BLOCK.sub("", text)
         else:
-            return Speech(words=text, interrupted=interrupted)
+            return Speech(words="" if _IMAGES.match(text) else text, interrupted=interrupted)
     return Speech(interrupted=interrupted)
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -148,43 +148,56 @@ class Library:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
+        #: Path -> what its file holds, for every file in a record's place.
+        self.parsed: dict[str, Parsed] = {
+            path: read_record(path, data) for path, data in tree.items() if record_kind(path) is not None
+        }
 
-    @cached_property
-    def parsed(self) -> dict[str, Parsed]:
-        """Path -> what its file holds, for every file in a record's place; sorted by path."""
-        tree = self._tree
-        return {path: read_record(path, tree[path]) for path in sorted(tree) if record_kind(path) is not None}
-
-    @cached_property
-    def _records(self) -> dict[str, Record]:
-        return {path: parsed.record for path, parsed in self.parsed.items() if parsed.record is not None}
-
-    @cached_property
-    def broken(self) -> dict[str, tuple[Finding, ...]]:
-        """Path -> findings, for files in a record's place that are not records."""
-        return {path: parsed.findings for path, parsed in self.parsed.items() if parsed.record is None}
-
-    def records(self, kind: RecordKind | None = None) -> list[Record]:
-        """All records (of `kind`), sorted by path."""
-        return [record for record in self._records.values() if kind in (None, record.kind)]
-
-    def get(self, path: str) -> Record | None:
-        """The record at `path`; None when there is none or it is broken."""
-        return self._records.get(path)
-
-    def by_slug(self, kind: RecordKind, slug: str) -> Record | None:
-        """The record of `kind` with `slug`."""
-        return self.get(record_path(kind, slug))
+    def changed(self, tree: Tree, paths: Iterable[str]) -> Library:
+        """The library of `tree`, which differs from this one's at `paths` only; costs what they cost."""
+        library = Library.__new__(Library)
+        library._tree = tree
+        library.parsed = dict(self.parsed)
+        slugs = dict(self.slugs)
+        for path in paths:
+            if record_kind(path) is None:
+                continue
+            if path not in tree:
+                library.parsed.pop(path, None)
+                _forget(slugs, path)
+            else:
+                if path not in library.parsed:
+                    _note(slugs, path)
+                library.parsed[path] = read_record(path, tree[path])
+        library.slugs = slugs
+        return library
 
     @cached_property
     def slugs(self) -> dict[str, tuple[str, ...]]:
         """Slug -> paths of the files with that name, broken ones too; the summary has no slug."""
         slugs: dict[str, tuple[str, ...]] = {}
         for path in self.parsed:
-            if record_kind(path) != "summary":
-                slug = path.rpartition("/")[2].removesuffix(".md")
-                slugs[slug] = (*slugs.get(slug, ()), path)
+            _note(slugs, path)
         return slugs
+
+    @cached_property
+    def broken(self) -> dict[str, tuple[Finding, ...]]:
+        """Path -> findings, for files in a record's place that are not records."""
+        return {path: self.parsed[path].findings for path in sorted(self.parsed) if self.parsed[path].record is None}
+
+    def records(self, kind: RecordKind | None = None) -> list[Record]:
+        """All records (of `kind`), sorted by path."""
+        records = [parsed.record for parsed in self.parsed.values() if parsed.record is not None]
+        return sorted((r for r in records if kind in (None, r.kind)), key=lambda record: record.path)
+
+    def get(self, path: str) -> Record | None:
+        """The record at `path`; None when there is none or it is broken."""
+        parsed = self.parsed.get(path)
+        return None if parsed is None else parsed.record
+
+    def by_slug(self, kind: RecordKind, slug: str) -> Record | None:
+        """The record of `kind` with `slug`."""
+        return self.get(record_path(kind, slug))
 
     def references(self, path: str) -> tuple[tuple[str, int], ...]:
         """The `#slug` references in a file, each with its 1-based line. For records, those of the body."""
@@ -220,3 +233,18 @@ class Library:
         """Path of each replaced decision -> the slugs that follow it, up to the one in force."""
         decisions = [record for record in self.records("decision") if record.status == "replaced"]
         return {record.path: self.chain(record.slug) for record in decisions}
+
+
+def _note(slugs: dict[str, tuple[str, ...]], path: str) -> None:
+    if record_kind(path) != "summary":
+        slug = path.rpartition("/")[2].removesuffix(".md")
+        slugs[slug] = (*slugs.get(slug, ()), path)
+
+
+def _forget(slugs: dict[str, tuple[str, ...]], path: str) -> None:
+    slug = path.rpartition("/")[2].removesuffix(".md")
+    left = tuple(other for other in slugs.get(slug, ()) if other != path)
+    if left:
+        slugs[slug] = left
+    else:
+        slugs.pop(slug, None)

@@ -170,6 +170,7 @@ def normal_body(text: str) -> str:
     return text + "\n" if text else ""
 
 
+@lru_cache(maxsize=8192)
 def record_kind(path: str) -> RecordKind | None:
     """The kind of record whose place is `path`; None when no record belongs there."""
     if path == SUMMARY:
@@ -272,7 +273,8 @@ class _Fields:
         """The record; only to be used when no finding is an error."""
         keys = _KEYS[self._kind]
         for key, needed in keys.items():
-            if needed and not self._text(key):
+            present = self._fields.get(key)
+            if needed and not self._text(key) and (present is None or present.text is not None):
                 self._wrong("H108", 1, f"the front matter has no {key}")
         for key in ("created_at", "updated_at"):
             self._check_time(key)

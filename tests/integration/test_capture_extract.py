@@ -35,9 +35,9 @@ def test_a_folder_becomes_staged_files(tmp_path: Path) -> None:
         for name, data in here.staged_files().items():
             assert Entry.from_json(data.decode()).id == name.removesuffix(".json")
         data = json.loads(json.dumps(report.to_dict()))
-        assert data["entries"] == {"decision": 4, "discussion": 0, "attempt": 1, "request": 3}
+        assert data["kinds"] == {"decision": 4, "discussion": 0, "attempt": 1, "request": 3}
         assert data["bytes"] == sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
-        assert len(data["new"]) == 8
+        assert len(data["entries"]) == 8
 
 
 def test_a_second_extract_reads_nothing_and_changes_nothing(tmp_path: Path) -> None:

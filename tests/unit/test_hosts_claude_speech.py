@@ -64,6 +64,10 @@ def test_a_prompt_is_the_users_in_every_version_as_text_and_as_blocks(version: s
         ("[Request interrupted by user]", ""),
         ("[Request interrupted by user for tool use]no, use pnpm", "no, use pnpm"),
         ("  \n ", ""),
+        ("[Image #1] [Image #2]", ""),
+        ("[Image #1] what is wrong here?", "[Image #1] what is wrong here?"),
+        ("Implement the following plan:\n\n# Move to SQLite\n\nAlways use WAL.", ""),
+        ("Implement the following plan: use SQLite", "Implement the following plan: use SQLite"),
     ],
 )
 def test_injected_blocks_are_no_words(text: str, words: str) -> None:

@@ -82,6 +82,7 @@ CREATE TABLE runs (
     outcome TEXT NOT NULL,                  -- 'running' until it ends; see RunReport
     started_at TEXT NOT NULL,
     finished_at TEXT,
+    batch TEXT NOT NULL DEFAULT '[]',       -- JSON: IDs of the entries it took, for the count after a crash
     report TEXT NOT NULL DEFAULT '{}'       -- JSON of the run's report, as `show --json` prints it
 ) STRICT;
 
