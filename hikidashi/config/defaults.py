@@ -9,10 +9,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["SETTINGS", "WORKSPACE_GROUPS", "Setting"]
+__all__ = [
+    "MARKER_VARIABLE",
+    "OTHER_VARIABLES",
+    "SETTINGS",
+    "TEST_PREFIX",
+    "VARIABLE_PREFIX",
+    "WORKSPACE_GROUPS",
+    "Setting",
+]
 
 #: Groups that a workspace's `config.toml` may set (design section 3).
 WORKSPACE_GROUPS: Final = frozenset({"staging", "worker", "cleanup", "recall", "knowledge"})
+
+#: Environment variables that start so are ours; one that we do not know is an error, since it is a typing error.
+VARIABLE_PREFIX: Final = "HIKIDASHI_"
+
+#: Variables of the test suite; the program never reads them.
+TEST_PREFIX: Final = "HIKIDASHI_TEST_"
+
+#: Set in every process that our worker starts, so that its sessions are never taken for the user's.
+MARKER_VARIABLE: Final = "HIKIDASHI_WORKER"
+
+#: Variables that are no settings, and what they do.
+OTHER_VARIABLES: Final = {
+    "HIKIDASHI_DISABLE": "Set to anything but `0`, hooks do nothing and no worker starts.",
+    MARKER_VARIABLE: "Set by Hikidashi for the processes it starts; their sessions are not captured.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +68,11 @@ class Setting:
         return self.name.partition(".")[2]
 
     @property
+    def variable(self) -> str:
+        """Its environment variable."""
+        return VARIABLE_PREFIX + self.name.replace(".", "_").upper()
+
+    @property
     def workspace_may_set(self) -> bool:
         """Whether a workspace's `config.toml` may set it."""
         return self.group in WORKSPACE_GROUPS
@@ -71,6 +99,7 @@ SETTINGS: Final = (
         default=64 * 1024 * 1024,
         unit="bytes",
         minimum=64 * 1024,
+        maximum=1024 * 1024 * 1024,
         doc="A longer line of a transcript is skipped without being read into memory, and counted.",
     ),
     Setting(
@@ -78,6 +107,7 @@ SETTINGS: Final = (
         default=30,
         unit="minutes",
         minimum=0,
+        maximum=525_600,
         doc="A session without a new event for this long counts as ended, so what it left open is extracted.",
     ),
     Setting(
@@ -85,6 +115,7 @@ SETTINGS: Final = (
         default=20,
         unit="entries",
         minimum=1,
+        maximum=1_000_000,
         doc="Consolidation starts by itself once this many entries wait.",
     ),
     Setting(
@@ -92,6 +123,7 @@ SETTINGS: Final = (
         default=200_000,
         unit="bytes",
         minimum=1_000,
+        maximum=1_000_000_000,
         doc="Consolidation starts by itself once the waiting entries are this large together.",
     ),
     Setting(
@@ -99,6 +131,7 @@ SETTINGS: Final = (
         default=24.0,
         unit="hours",
         minimum=0,
+        maximum=87_600,
         doc="Consolidation starts by itself once the oldest entry has waited this long.",
     ),
     Setting(
@@ -114,6 +147,7 @@ SETTINGS: Final = (
         default=200_000,
         unit="bytes",
         minimum=1_000,
+        maximum=1_000_000_000,
         doc="At most this many bytes of entries are consumed by one run (one entry always fits).",
     ),
     Setting(
@@ -121,6 +155,7 @@ SETTINGS: Final = (
         default=60_000,
         unit="tokens",
         minimum=1_000,
+        maximum=10_000_000,
         doc="Records are put before the engine in full text up to this size; the others as one line each.",
     ),
     Setting(
@@ -136,6 +171,7 @@ SETTINGS: Final = (
         default=900,
         unit="seconds",
         minimum=10,
+        maximum=86_400,
         budget=True,
         doc="Wall-clock budget of one run.",
     ),
@@ -152,6 +188,7 @@ SETTINGS: Final = (
         default=1.0,
         unit="invokes per million tokens",
         minimum=0,
+        maximum=1_000_000,
         doc="A record used explicitly at least this often is not dropped, merged away or split.",
     ),
     Setting(
@@ -175,6 +212,7 @@ SETTINGS: Final = (
         default=90,
         unit="days",
         minimum=1,
+        maximum=36_500,
         doc="A replaced decision older than this is dropped; the clean-up log keeps a line of it.",
     ),
     Setting(
@@ -182,6 +220,7 @@ SETTINGS: Final = (
         default=30,
         unit="days",
         minimum=1,
+        maximum=36_500,
         doc="A finished request older than this is dropped; the clean-up log keeps a line of it.",
     ),
     Setting(
@@ -189,6 +228,7 @@ SETTINGS: Final = (
         default=60,
         unit="days",
         minimum=1,
+        maximum=36_500,
         doc="An open request that nothing touched for this long becomes `withdrawn`.",
     ),
 )

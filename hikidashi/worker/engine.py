@@ -46,6 +46,11 @@ class CleanupMaterials:
     replaced: dict[str, tuple[str, ...]] = field(default_factory=dict)
     #: Records with more sources than `cleanup.max_sources`.
     overfull: tuple[str, ...] = ()
+    #: Records of one kind and status whose bodies are equal after normalisation, oldest first.
+    twins: tuple[tuple[str, ...], ...] = ()
+    #: Finished and untouched requests past their days (`cleanup.done_days`, `cleanup.withdrawn_days`), each with
+    #: the evidence in words ("done since 2026-03-01, 62 days").
+    aged: dict[str, str] = field(default_factory=dict)
     #: Paths that may lose nothing (design section 6, "Protection").
     protected: frozenset[str] = frozenset()
     read_only: frozenset[str] = frozenset()

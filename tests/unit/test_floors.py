@@ -43,6 +43,9 @@ STANDARD_LIBRARY_ONLY = (
     "source.py",
     "times.py",
     "ulid.py",
+    "config/folders.py",
+    "config/registry.py",
+    "config/territory.py",
     "config/workspace.py",
     "config/defaults.py",
 )

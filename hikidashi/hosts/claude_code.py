@@ -1,0 +1,73 @@
+"""Claude Code: where its transcripts lie, and the events in them.
+
+Line formats of the versions 0.2.122 to 2.1.332. The format is internal to the client and changes weekly:
+any field of any line may be missing, null or of another type, and nothing here raises because of content.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+from hikidashi.hosts.claude_back import Before, look_back
+from hikidashi.hosts.claude_files import find_sessions, look_at
+from hikidashi.hosts.claude_fold import Fold
+from hikidashi.hosts.claude_lines import HOST_NAME, SHAPE, is_silent
+from hikidashi.hosts.lines import parse_line, past_newline, read_lines
+from hikidashi.hosts.transcript import Event, Position, ReadReport, SessionFile
+
+__all__ = ["HOST", "ClaudeCode"]
+
+
+class ClaudeCode:
+    """The host `claude-code` (see `hosts.transcript.Host`)."""
+
+    name: str = HOST_NAME
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self._environ = environ
+
+    def session_files(self, cwd: Path) -> list[SessionFile]:
+        """The transcripts of sessions started in `cwd` or below, main sessions first, oldest first."""
+        configured = self._environ.get("CLAUDE_CONFIG_DIR", "")
+        home = Path(configured).expanduser() if configured else Path.home() / ".claude"
+        return find_sessions(home / "projects", cwd)
+
+    def recognises(self, path: Path) -> SessionFile | None:
+        """`path` as a transcript of Claude Code; None when it is none, or one of our own worker's."""
+        head = look_at(path)
+        return head.session_file if head else None
+
+    def events(
+        self, path: Path, *, start: Position, report: ReadReport, max_line_bytes: int, seen: set[bytes]
+    ) -> Iterator[Event]:
+        """The events after `start`, in order (see `hosts.transcript.Host`). Raises `OSError` of the file."""
+        fold = Fold(report, seen)
+        with path.open("rb") as stream:
+            if start.offset > 0:
+                with fold.unheard():
+                    told_from = look_back(stream, start, max_line_bytes, fold.feed)
+                fold.before = Before(path, told_from, max_line_bytes) if told_from else None
+            start = report.position = past_newline(stream, start)
+            feed = fold.feed
+            for number, offset, raw in read_lines(stream, start=start, report=report, max_line_bytes=max_line_bytes):
+                if not is_silent(raw):
+                    try:
+                        line = orjson.loads(raw)
+                    except ValueError:
+                        line = None
+                    if type(line) is dict:
+                        yield from feed(line, number, len(raw))
+                    else:
+                        for line in parse_line(raw, report, SHAPE):
+                            yield from feed(line, number, len(raw))
+                report.offset, report.line = offset, number + 1
+                report.lines += 1
+
+
+#: The host, ready to use.
+HOST: Final = ClaudeCode()
