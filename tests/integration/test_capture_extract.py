@@ -14,7 +14,7 @@ from hikidashi.capture import reading
 from hikidashi.errors import UsageError
 from hikidashi.staging.entry import Entry
 from tests.capture_sessions import busy_session, finished_session, folder_of_sessions, open_session
-from tests.capture_workspace import LATE, SOON, Desk, desk
+from tests.capture_workspace import LATE, SOON, desk
 from tests.transcripts import Session, dump
 
 CHOICE = "Use Postgres instead of SQLite for the job queue."
@@ -72,8 +72,7 @@ def test_an_event_belongs_to_the_workspace_of_its_own_folder(
         mine.user("Use Redis instead of memcached for the cache.")
         mine.cwd = str(root)
         mine.user("Use pnpm instead of npm in this project.")
-        slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(root / "src"))
-        mine.write(home / ".claude" / "projects" / slug / "s.jsonl")
+        mine.write(kept_by_the_host(home, str(root / "src")) / "s.jsonl")
         report = here.extract(own=True)
         assert [entry.quote for entry in report.new] == [CHOICE.rstrip("."), "Use pnpm instead of npm in this project"]
 
@@ -88,10 +87,8 @@ def test_explicit_paths_are_taken_wherever_they_ran(tmp_path: Path) -> None:
 
 def test_what_a_session_left_waits_until_it_is_at_rest(tmp_path: Path, home: Path) -> None:
     with desk(tmp_path / "shop") as here:
-        root = here.workspace.root
-        slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(root))
-        session = open_session(cwd=str(root))
-        session.write(home / ".claude" / "projects" / slug / "s.jsonl")
+        root = str(here.workspace.root)
+        open_session(cwd=root).write(kept_by_the_host(home, root) / "s.jsonl")
         at = SOON.replace(hour=11, minute=1)
         assert here.extract(own=True, at=at).new == []
         assert here.extract(own=True, at=at).unchanged == 1
@@ -102,46 +99,31 @@ def test_what_a_session_left_waits_until_it_is_at_rest(tmp_path: Path, home: Pat
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
+@given(parts=st.sets(st.integers(1, 999), max_size=6))
 def test_a_file_that_grows_in_any_pieces_gives_the_same_entries(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory, home: Path, parts: set[int]
 ) -> None:
-    tmp_path = tmp_path_factory.mktemp("grow")
-    whole = busy_session().data()
-    cuts = sorted(data.draw(st.sets(st.integers(1, len(whole) - 1), max_size=6)))
-    with desk(tmp_path / "a") as once, desk(tmp_path / "b") as pieces:
-        path = tmp_path / "s.jsonl"
+    tmp_path = tmp_path_factory.mktemp("grow").resolve()
+    with desk(tmp_path / "once") as once, desk(tmp_path / "pieces") as pieces:
+        root = str(pieces.workspace.root)
+        whole = busy_session(cwd=root).data()
+        path = kept_by_the_host(home, root) / "s.jsonl"
+        for part in sorted(parts):  # read while it is written: the session is not at rest
+            path.write_bytes(whole[: len(whole) * part // 1_000])
+            pieces.extract(own=True, at=SOON)
         path.write_bytes(whole)
+        pieces.extract(own=True, at=LATE)
         expected = [entry.to_json() for entry in once.extract(path).new]
-        reader = pieces
-        for cut in cuts:
-            path.write_bytes(whole[:cut])
-            grow(reader, path)
-        path.write_bytes(whole)
-        reader.extract(path)
-        assert sorted(entry.to_json() for entry in reader.entries()) == sorted(expected)
+        assert sorted(entry.to_json() for entry in pieces.entries()) == sorted(expected)
+        assert len(expected) == 6
 
 
-def grow(here: Desk, path: Path) -> None:
-    """Read a file that is still being written: its session is not at rest."""
-    from hikidashi.capture.run import _Extraction
-    from hikidashi.config.settings import load_settings
-    from hikidashi.hosts.registry import recognise
-
-    known = recognise(path)
-    if known is None:  # cut inside its first line
-        return
-    run = _Extraction(
-        here.workspace,
-        load_settings(here.workspace, environ={}),
-        here.connection,
-        lambda: SOON,
-        lambda name: None,
-        None,
-    )
-    reader = run.reader([known])
-    reader.belonging.holds = lambda cwd: True  # type: ignore[method-assign]
-    reader.read(*known, explicit=False)
+def kept_by_the_host(home: Path, cwd: str) -> Path:
+    """The folder in which Claude Code keeps the sessions of a working folder."""
+    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd)
+    folder = home / ".claude" / "projects" / slug
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def test_resumed_and_forked_copies_add_nothing(tmp_path: Path) -> None:

@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from hikidashi.capture.extract import SessionFold
 from hikidashi.staging.entry import Entry
 from tests.capture_workspace import captured
-from tests.transcripts import Session
+from tests.transcripts import Session, read
 
 ASK = "Add a retry to the upload client and cover it with tests"
-PLAN = "# Move sessions to Redis\n\n## Context\n\nSessions are lost on every deploy of the shop.\n\n## Steps\n\n1. Add a client"
+PLAN = (
+    "# Move sessions to Redis\n\n## Context\n\nSessions are lost on every deploy of the shop.\n\n"
+    "## Steps\n\n1. Add a client"
+)
 NO_MODULE = "Error: Cannot find module 'left-pad'"
 
 
@@ -325,7 +329,7 @@ def stubborn(session: Session, *, between: bool = True) -> None:
     session.runs("npm test", f"{NO_MODULE}\n1 failed", exit_code=1)
     if between:
         session.edits("/home/ann/shop/jest.config.js", "a", "b")
-    session.runs("npm test -- --verbose" if False else "npm test", f"{NO_MODULE}\n1 failed", exit_code=1)
+    session.runs("npm test", f"{NO_MODULE}\n1 failed", exit_code=1)
     session.says("The package is not installed at all, so I add it.")
     session.edits("/home/ann/shop/package.json", "a", "b")
     session.runs("npm test", "12 passed")
@@ -369,14 +373,11 @@ def test_a_failure_that_another_session_met_counts(tmp_path: Path) -> None:
     session.runs("npm test", f"{NO_MODULE}\n1 failed", exit_code=1)
     session.edits("/home/ann/shop/package.json", "a", "b")
     session.runs("npm test", "12 passed")
-    from hikidashi.capture.extract import SessionFold
-    from tests.transcripts import read
-
     fold = SessionFold("claude-code", met=lambda kind, key: kind == "failure")
     entries = [e for event in read(session.write(tmp_path / "s.jsonl"))[0] for e in fold.feed(event)]
     (entry,) = attempts(entries)
     assert "another session" in entry.body
-    assert [signal.kind for signal in fold.signals][0] == "failure"
+    assert fold.signals[0].kind == "failure"
 
 
 def test_a_pass_without_a_change_proves_nothing(tmp_path: Path) -> None:
@@ -421,9 +422,6 @@ def test_ids_depend_on_the_event_and_not_on_the_file_or_session(tmp_path: Path) 
 
 
 def test_events_that_were_counted_before_are_context_only(tmp_path: Path) -> None:
-    from hikidashi.capture.extract import SessionFold
-    from tests.transcripts import read
-
     session = Session()
     session.user(ASK)
     session.todo(("Write the retry", "pending"))
@@ -446,9 +444,6 @@ def test_titles_are_one_line_of_at_most_200_characters(tmp_path: Path) -> None:
 
 
 def test_a_changed_outcome_of_a_settled_session_is_told_once_more(tmp_path: Path) -> None:
-    from hikidashi.capture.extract import SessionFold
-    from tests.transcripts import read
-
     session = Session()
     session.user(ASK)
     session.todo(("Write the retry", "pending"))
