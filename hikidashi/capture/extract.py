@@ -160,7 +160,8 @@ class SessionFold:
         kind = ask_kind(text)
         end.prompts += 1
         end.answers = end.answers + 1 if kind == "answer" else 0
-        ask = Passage(text, place, 600) if kind in ("ask", "plan") else None
+        choice = "" if kind == "plan" else contrastive_choice(text)
+        ask = Passage(text, place, 600) if kind in ("ask", "plan") and not choice else None
         end.turn = Turn(ask=ask, ended=False)
         self._latest = (event, self.last_at)
         if ask is not None:
@@ -170,9 +171,9 @@ class SessionFold:
                 if len(self._topics) < MAX_TOPICS:
                     self._topics.setdefault(f"ticket:{ticket}")
         if not event.repeat:
-            self._decide(event, place, kind == "plan")
+            self._decide(event, place, choice, kind == "plan")
 
-    def _decide(self, event: Event, place: Place, plan: bool) -> None:
+    def _decide(self, event: Event, place: Place, choice: str, plan: bool) -> None:
         """Decisions that a prompt holds."""
         found, first = None, place
         if plan:
@@ -181,7 +182,7 @@ class SessionFold:
             found = decisions.picked_option(event.text, self._asked.text)
             first = self._asked.place if found else place
         if found is None and not plan:
-            found = decisions.stated_choice(contrastive_choice(event.text))
+            found = decisions.stated_choice(choice)
         if found is not None:
             self._emit_decision(found, first, place)
 

@@ -71,7 +71,10 @@ _PREFIXES: Final[dict[tuple[str, ...], Family]] = {
     ("terraform", "apply"): "deploy", ("serverless", "deploy"): "deploy", ("sls", "deploy"): "deploy",
     ("firebase", "deploy"): "deploy", ("wrangler", "deploy"): "deploy", ("wrangler", "publish"): "deploy",
     ("netlify", "deploy"): "deploy", ("gcloud", "app", "deploy"): "deploy", ("gcloud", "run", "deploy"): "deploy",
-    ("cdk", "deploy"): "deploy", ("sam", "deploy"): "deploy", ("ansible-playbook",): "deploy",
+    ("aws", "s3", "sync"): "deploy",
+    ("aws", "ecs", "update-service"): "deploy", ("aws", "lambda", "update-function-code"): "deploy",
+    ("gcloud", "functions", "deploy"): "deploy", ("az", "webapp", "up"): "deploy", ("az", "webapp", "deploy"): "deploy",
+    ("heroku", "container:release"): "deploy", ("surge",): "deploy", ("cdk", "deploy"): "deploy", ("sam", "deploy"): "deploy", ("ansible-playbook",): "deploy",
     ("cap", "deploy"): "deploy",
     ("supabase", "functions", "deploy"): "deploy", ("docker", "stack", "deploy"): "deploy", ("eb", "deploy"): "deploy",
     ("npm", "publish"): "publish", ("pnpm", "publish"): "publish", ("yarn", "publish"): "publish",
@@ -107,7 +110,7 @@ _TASKS: Final[tuple[tuple[str, Family], ...]] = (
     ("type-check", "lint"),
     ("lint", "lint"), ("vet", "lint"), ("deploy", "deploy"), ("publish", "publish"), ("release", "publish"),
     ("migrate", "migrate"), ("build", "build"), ("assemble", "build"), ("compile", "build"), ("check", "test"),
-    ("fmt", "lint"), ("format", "lint"), ("install", "install"),
+    ("dist", "build"), ("bundle", "build"), ("package", "build"), ("fmt", "lint"), ("format", "lint"), ("install", "install"),
 )  # fmt: skip
 
 
@@ -136,6 +139,10 @@ def _segment_family(segment: Segment) -> Family:
             ):
                 return "look"
             return found
+    if program == "aws" and words[1:3] == ["s3", "cp"] and "--recursive" in words:
+        return "deploy"
+    if program == "git" and words[1:3] == ["push", "heroku"]:
+        return "deploy"
     if program in _TEST:
         return "test"
     if program in _LINT:

@@ -283,6 +283,10 @@ def _done_as(end: Ending, all_done: bool) -> tuple[str, str, str, Trust, Passage
         return *_wanted(ask), ask
     if all_done:
         return _listed(end), "", end.tasks.done[0].line, "assistant", None
+    out = next((proof for proof in ranked if proof.kind in ("deploy", "publish")), None)
+    if out is not None:
+        word = "Deployed" if out.kind == "deploy" else "Published"
+        return f"{word}: {out.line.line.removesuffix(' succeeded')}", "", "", "assistant", None
     return "", "", "", "assistant", None
 
 

@@ -203,6 +203,15 @@ def test_finished_work_is_one_line_with_its_proof(
     assert entry.title in (ASK, "Add a retry to the upload client", "Retry uploads")
 
 
+def test_a_deployment_that_nothing_else_names_is_named_after_its_command(tmp_path: Path) -> None:
+    session = Session()
+    session.user("デプロイして")
+    session.runs("aws s3 sync dist s3://shop-releases", "upload: dist/index.html")
+    session.says("It is live.")
+    (entry,) = captured(session, tmp_path)
+    assert (entry.status, entry.title) == ("done", "Deployed: `aws s3 sync dist s3://shop-releases`")
+
+
 def test_a_list_that_is_done_to_its_end_is_finished_work(tmp_path: Path) -> None:
     session = Session()
     session.user(ASK)
