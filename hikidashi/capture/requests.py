@@ -178,7 +178,7 @@ def _stopped(end: Ending) -> Place | None:
 def _all_done(end: Ending) -> bool:
     """Whether the last prompt's list is done to its last item, and something was changed for it."""
     tasks = end.tasks
-    return bool(tasks.done) and not tasks.open and end.turn.changes > 0 and tasks.prompt == end.prompts
+    return bool(tasks.done) and not tasks.unticked and end.turn.changes > 0 and tasks.prompt == end.prompts
 
 
 def _wanted(ask: Passage | None) -> tuple[str, str, str, Trust]:

@@ -59,6 +59,16 @@ def test_tasks_of_newer_versions_are_a_list_too(tmp_path: Path) -> None:
     assert "Write the retry" not in entry.body
 
 
+def test_a_list_that_a_team_ticks_off_elsewhere_says_nothing_here(tmp_path: Path) -> None:
+    session = Session(version="2.1.60")
+    session.user(ASK)
+    call = session.call("TaskCreate", {"subject": "Write the retry", "description": "x", "activeForm": "x"})
+    session.result(call, "Task #1 created successfully: Write the retry")
+    session.result(session.call("TaskUpdate", {"taskId": "1", "owner": "backend"}), "Updated task #1 owner")
+    session.says("The team is at work.")
+    assert captured(session, tmp_path) == []
+
+
 def test_a_list_that_nobody_touched_for_long_is_not_open_work(tmp_path: Path) -> None:
     session = Session()
     session.user(ASK)
