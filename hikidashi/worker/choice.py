@@ -90,6 +90,15 @@ _NEGATING: Final = tuple(
     )
 )
 
+#: Words without one of which no pattern can match: most sentences are done with here.
+_TRIGGER: Final = re.compile(
+    r"instead|rather|in place|prefer| from |replac|longer|stop |not |statt|anstelle| von |durch|nicht|kein|lieu|plutôt"
+    r"|place de| vers | à |remplac| pas |lugar|vez de|ao inv| para | por | con |, no |no .* sino| a |posto|sostitu"
+    r"|, não|, non|вместо| на |замен|, не |не |代わり|代え|やめて|卒業|から|なく|代替|替代|取代|替换|改|换|切换|迁移|而|不用"
+    r"|不再|弃用|대신|에서|바꾸|바꿔|교체|변경|대체|아니라"
+)
+_MAX_SENTENCE: Final = 400
+
 #: What follows these is a reason, no narrowing.
 _REASON: Final = re.compile(
     r"[,;]? *(?:\b(?:because|since|so that|as it|weil|denn|damit|parce que|car|puisque|porque|ya que|já que|perché"
@@ -154,8 +163,10 @@ def _left_value(left: str) -> frozenset[str]:
 
 
 def _read_sentence(sentence: str) -> Choice | None:
+    if len(sentence) > _MAX_SENTENCE:
+        return None
     text = _REASON.sub("", " ".join(unicodedata.normalize("NFKC", sentence).casefold().split())).rstrip(".!")
-    if not text or text.endswith("?"):
+    if not text or text.endswith("?") or not _TRIGGER.search(text):
         return None
     patterns = _NEGATING if negated(text) else _PLAIN
     for pattern in patterns:
