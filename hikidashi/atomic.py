@@ -9,11 +9,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from hikidashi.errors import StorageFailure
 
@@ -21,7 +20,10 @@ __all__ = [
     "FILE_MODE",
     "FOLDER_MODE",
     "TEMP_PREFIX",
+    "Step",
     "make_folder",
+    "move",
+    "observed",
     "remove_file",
     "storage_errors",
     "sync_folder",
@@ -34,6 +36,11 @@ FOLDER_MODE: Final = 0o700
 #: Temporary files start with this, so that a sweep after a crash knows them (and nothing else) by name.
 TEMP_PREFIX: Final = ".tmp-"
 
+#: What changes the disk, in the order of a write; each is announced to `observed` just before it is done.
+Step = Literal["make folder", "create", "write", "flush", "replace", "flush folder", "move", "delete"]
+
+_before: Callable[[Step, Path], None] | None = None
+
 _REASONS: Final = {
     errno.ENOSPC: "the disk is full; free some space and run the same command again",
     errno.EDQUOT: "the disk quota is used up; free some space and run the same command again",
@@ -42,6 +49,26 @@ _REASONS: Final = {
     errno.EACCES: "permission denied; give your user write access and run the same command again",
     errno.EPERM: "permission denied; give your user write access and run the same command again",
 }
+
+
+@contextlib.contextmanager
+def observed(before: Callable[[Step, Path], None]) -> Iterator[None]:
+    """Call `before(step, path)` in front of each step of this process's writes, while the block lasts.
+
+    What it raises happens in the step's place: this is how the tests fill the disk at every write in turn,
+    and kill a process between any two steps. Nothing in the program uses it.
+    """
+    global _before
+    previous, _before = _before, before
+    try:
+        yield
+    finally:
+        _before = previous
+
+
+def _step(step: Step, path: Path) -> None:
+    if _before is not None:
+        _before(step, path)
 
 
 @contextlib.contextmanager
@@ -57,7 +84,12 @@ def storage_errors(what: str) -> Iterator[None]:
 def make_folder(path: Path) -> None:
     """Make `path` and its parents (0700); an existing folder is left as it is."""
     with storage_errors(f"make the folder {path}"):
-        path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        missing = [] if path.is_dir() else [path]
+        while missing and not missing[-1].parent.exists():
+            missing.append(missing[-1].parent)
+        for folder in reversed(missing):  # `parents=True` would give the parents the umask's mode
+            _step("make folder", folder)
+            folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
 
 def sync_folder(path: Path) -> None:
@@ -65,6 +97,7 @@ def sync_folder(path: Path) -> None:
     if sys.platform == "win32":  # a folder cannot be opened for fsync there; NTFS journals the rename
         return
     with storage_errors(f"flush {path}"):
+        _step("flush folder", path)
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -79,17 +112,22 @@ def write_atomic(path: Path, data: bytes, *, mode: int = FILE_MODE, sync: bool =
     """Replace `path` by `data` in one step.
 
     `sync=False` skips the fsyncs, for files that can be computed again. Raises `StorageFailure`; then
-    `path` has its old bytes and no temporary file is left.
+    `path` has its old bytes and no temporary file is left (if only the last step failed, the flush of the
+    folder, it has the new ones, which a power cut may yet undo).
     """
-    temporary = path.with_name(f"{TEMP_PREFIX}{secrets.token_hex(6)}-{path.name[-80:]}")
+    temporary = path.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}-{path.name[-80:]}")
     with storage_errors(f"write {path}"):
         try:
+            _step("create", path)
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
             with os.fdopen(descriptor, "wb") as stream:
+                _step("write", path)
                 stream.write(data)
                 stream.flush()
                 if sync:
+                    _step("flush", path)
                     os.fsync(stream.fileno())
+            _step("replace", path)
             os.replace(temporary, path)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -102,4 +140,17 @@ def write_atomic(path: Path, data: bytes, *, mode: int = FILE_MODE, sync: bool =
 def remove_file(path: Path) -> None:
     """Delete `path`; one that is gone already is fine."""
     with storage_errors(f"delete {path}"):
+        _step("delete", path)
         path.unlink(missing_ok=True)
+
+
+def move(source: Path, target: Path) -> bool:
+    """Rename within one file system, over nothing; a link is moved, not followed. False if `source` is gone."""
+    with storage_errors(f"move {source} to {target}"):
+        _step("move", source)
+        try:
+            source.rename(target)
+        except FileNotFoundError:
+            return False
+    sync_folder(target.parent)
+    return True

@@ -100,9 +100,16 @@ class Conflict(HikidashiError):
 
 
 class ModelFailure(HikidashiError):
-    """The model could not be used, or this version cannot use one."""
+    """The model could not be used, or this version cannot use one.
+
+    `kind` is one of auth, billing, overloaded, network, content: the part behind `failed:` in a run's outcome.
+    """
 
     exit_code = 11
+
+    def __init__(self, message: str, *, kind: str = "network") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class StorageFailure(HikidashiError):

@@ -31,4 +31,7 @@ def parse_time(text: str) -> datetime:
     Raises `ValueError` for anything else.
     """
     at = datetime.fromisoformat(text)
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    try:
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except OverflowError as exc:  # in year 1 or 9999, with a zone that leads out of it
+        raise ValueError(f"{text!r} is out of range") from exc

@@ -9,6 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import stat
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, LiteralString
@@ -23,73 +26,143 @@ BUSY_SECONDS: Final = 30.0
 
 _SQL_FOLDER: Final = Path(__file__).parent / "sql"
 
-_FULL: Final = (
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_PERM,
-)
+#: PROTOCOL: many processes fought for the write-ahead log's first lock and this one lost too often.
+_BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+
+#: What the file system refused, and the mend.
+_REFUSED: Final = {
+    sqlite3.SQLITE_FULL: "the disk is full; free some space and run the same command again",
+    sqlite3.SQLITE_READONLY: "it is read-only; make it and its folder writable and run the same command again",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; give your user access to it and its folder and try again",
+    sqlite3.SQLITE_PERM: "permission denied; give your user access to it and its folder and try again",
+    sqlite3.SQLITE_IOERR: "the disk failed or is full; check it and run the same command again",
+    sqlite3.SQLITE_NOLFS: "the file system takes no file of that size; free some space and try again",
+    sqlite3.SQLITE_NOMEM: "there is not enough memory; close some programs and run the same command again",
+}
+
+_ANEW: Final = "move it aside and run `hikidashi trust` to make a new one"
 
 
 def _translated(exc: sqlite3.DatabaseError, path: Path | str) -> HikidashiError:
     code = getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+    said = " ".join(str(exc).split())
+    if code in _BUSY:
         return Busy(f"{path} is locked by another process; try again in a moment")
-    if code in _FULL:
-        return StorageFailure(
-            f"cannot write {path}: {exc}; check free space and permissions, then run the same command again"
-        )
-    return CorruptData(f"{path} cannot be used ({exc}); move it aside and run `hikidashi trust` to make a new one")
+    if code in _REFUSED:
+        return StorageFailure(f"cannot use {path} ({said}): {_REFUSED[code]}")
+    if code == sqlite3.SQLITE_NOTADB:
+        return CorruptData(f"{path} is not a database; {_ANEW}")
+    if code == sqlite3.SQLITE_CORRUPT:
+        return CorruptData(f"{path} is damaged ({said}); {_ANEW}")
+    if code == sqlite3.SQLITE_ERROR and said.startswith("no such"):
+        return CorruptData(f"{path} lacks a part of its schema ({said}); {_ANEW}")
+    return CorruptData(f"{path} cannot be used ({said}); {_ANEW}")
 
 
 @contextlib.contextmanager
 def database_errors(path: Path | str) -> Iterator[None]:
-    """Turn the driver's errors of the block into `Busy`, `StorageFailure` or `CorruptData`."""
+    """Turn the driver's errors of the block into `Busy`, `StorageFailure` or `CorruptData`.
+
+    Misuse of the driver (a closed connection, a missing parameter) is our mistake, no state of the database:
+    it passes as it is.
+    """
     try:
         yield
+    except sqlite3.ProgrammingError:
+        raise
     except sqlite3.DatabaseError as exc:
         raise _translated(exc, path) from exc
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def _prepare_file(path: Path) -> None:
+    """Make the file with our mode (sqlite would take the umask's, and its -wal and -shm files follow it)."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        with storage_errors(f"make {path}"):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), FILE_MODE))
+        return
+    except OSError:
+        with storage_errors(f"open {path}"):
+            raise
+    if not stat.S_ISREG(found.st_mode):
+        what = "a folder" if stat.S_ISDIR(found.st_mode) else "a link" if stat.S_ISLNK(found.st_mode) else "no file"
+        raise CorruptData(f"{path} is {what} where the database belongs; {_ANEW}")
+    if sys.platform != "win32" and found.st_mode & 0o077 and found.st_uid == os.geteuid():
+        with storage_errors(f"make {path} private"):
+            path.chmod(FILE_MODE)
+
+
+def _switch_to_wal(connection: sqlite3.Connection, seconds: float) -> None:
+    """Switch to the write-ahead log, and wait ourselves: this switch ignores the busy timeout.
+
+    Several processes that open one fresh database at once would otherwise fail with "database is locked".
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.OperationalError as exc:
+            code = getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+            if code not in _BUSY or time.monotonic() >= deadline:
+                raise
+            time.sleep(0.005 + os.urandom(1)[0] / 5000)  # up to 56 ms, each its own: it parts the competitors
+        else:
+            return
+
+
+def connect(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
     """Open (or make) the database at `path` for reading and writing; the caller runs `migrate` once.
 
     Autocommit mode: writes go through `transaction`. Raises as `database_errors` says.
     """
-    if not path.exists():
-        with storage_errors(f"make {path}"):  # sqlite would make it with the umask's mode
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, FILE_MODE))
+    _prepare_file(path)
     with database_errors(path):
-        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-        connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")  # a commit survives a power cut, not just a crash
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten (forgotten secrets)
+        connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
+        try:
+            connection.row_factory = sqlite3.Row
+            _switch_to_wal(connection, busy_seconds)
+            connection.execute("PRAGMA synchronous = FULL")  # a commit survives a power cut, not just a crash
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten (forgotten secrets)
+        except BaseException:
+            connection.close()
+            raise
     return connection
 
 
-def read_only(path: Path) -> sqlite3.Connection:
+def read_only(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
     """Open an existing database for reading. Raises as `database_errors` says; a missing file is `CorruptData`."""
     if not path.is_file():
         raise CorruptData(f"{path} is missing; run `hikidashi trust` to make a new one")
     with database_errors(path):
-        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS, isolation_level=None)
-        connection.row_factory = sqlite3.Row
+        uri = f"{path.absolute().as_uri()}?mode=ro"
+        connection = sqlite3.connect(uri, uri=True, timeout=busy_seconds, isolation_level=None)
+        try:
+            connection.row_factory = sqlite3.Row
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # it opens at the first statement
+        except BaseException:
+            connection.close()
+            raise
     return connection
 
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """One write transaction: committed as a whole, rolled back on any error. Not to be nested."""
+    """One write transaction: committed as a whole, rolled back on any error.
+
+    Raises `RuntimeError` when one is open already: the inner one could neither commit nor roll back.
+    """
+    nested = connection.in_transaction
+    if nested:
+        raise RuntimeError("a transaction is open already")
     with database_errors("workspace.sqlite"):
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield connection
             connection.execute("COMMIT")
         except BaseException:
-            if connection.in_transaction:
+            if connection.in_transaction:  # a full disk may have rolled it back already
                 connection.execute("ROLLBACK")
             raise
 

@@ -6,12 +6,25 @@ A host's module yields `Event`s from a file; nothing above this floor knows a ho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import Literal, Protocol
 
-__all__ = ["Event", "EventKind", "Host", "Outcome", "Position", "ReadReport", "Role", "SessionFile"]
+__all__ = [
+    "Event",
+    "EventKind",
+    "Host",
+    "Outcome",
+    "Position",
+    "ReadReport",
+    "RefusedBy",
+    "Role",
+    "SessionFile",
+    "event_key",
+    "event_keys",
+]
 
 #: What an event is. `user` only for words a person typed; everything injected is `context`.
 #:   user         a person's prompt (also typed while the agent was busy, and words said with a refusal)
@@ -32,6 +45,29 @@ Role = Literal["user", "assistant", "tool", "external"]
 
 #: How a call ended. `unknown`: background, cut off, or the host recorded nothing.
 Outcome = Literal["ok", "failed", "unknown"]
+
+#: Who refused a call before it ran: the person at the prompt, or the host's own rules; '' for nobody.
+RefusedBy = Literal["", "person", "host"]
+
+
+def event_key(host: str, uuid: str) -> bytes:
+    """The 16 bytes under which an event counts as seen: a hash over the host's name and the event's uuid.
+
+    Path and session ID stay out, because resumed, forked and sub-agent files repeat events under other ones.
+    """
+    return event_keys(host)(uuid)
+
+
+def event_keys(host: str) -> Callable[[str], bytes]:
+    """`event_key` for one host, for reading: a key is made for every line and every call."""
+    started = blake2b(f"{host}\0".encode(), digest_size=16)
+
+    def key(uuid: str) -> bytes:
+        hasher = started.copy()
+        hasher.update(uuid.encode("utf-8", "replace"))
+        return hasher.digest()
+
+    return key
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,6 +107,7 @@ class Event:
     background: bool = False
     interrupted: bool = False
     refused: bool = False
+    refused_by: RefusedBy = ""
     #: True when the output was cut by the host (saved elsewhere) or by us.
     truncated: bool = False
     #: The tool's structured result where the host keeps one (todo lists, answers to questions, edits).
@@ -85,16 +122,23 @@ class Event:
 class Position:
     """Where reading stands: always at the end of a whole line."""
 
+    #: Bytes taken.
     offset: int = 0
+    #: Lines taken; the number of the next line.
     line: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
 class ReadReport:
-    """What a pass over a file found; filled while its events are taken."""
+    """What a pass over a file found; filled while its events are taken.
 
-    #: End of the last whole line that was taken.
-    position: Position = field(default_factory=Position)
+    While an event is in the taker's hands, `position` is the end of the line before the event's own: a pass
+    that is broken off there and begun again at `position` loses nothing.
+    """
+
+    #: End of the last whole line whose events were all taken. Two numbers, because they are set on each line.
+    offset: int = 0
+    line: int = 0
     #: Uuid of the last line that had one.
     last_uuid: str = ""
     lines: int = 0
@@ -102,6 +146,19 @@ class ReadReport:
     skipped: dict[str, int] = field(default_factory=dict)
     #: Host versions met.
     versions: set[str] = field(default_factory=set)
+
+    @property
+    def position(self) -> Position:
+        """Where the next pass begins."""
+        return Position(offset=self.offset, line=self.line)
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        self.offset, self.line = position.offset, position.line
+
+    def skip(self, reason: str) -> None:
+        """Count one line, or one piece of a line, that was not taken or had to be repaired."""
+        self.skipped[reason] = self.skipped.get(reason, 0) + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +171,8 @@ class SessionFile:
     sidechain: bool
     size: int
     mtime_ns: int
+    #: Time of the first event, as the host wrote it; '' when no line near the start has one.
+    started_at: str = ""
 
 
 class Host(Protocol):

@@ -79,7 +79,8 @@ class Entry:
             "status": self.status,
             "topic": self.topic,
         }
-        return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+        text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+        return text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair has no UTF-8: it becomes "?"
 
     @classmethod
     def from_json(cls, text: str) -> Entry:
@@ -98,6 +99,7 @@ class Entry:
         for key, value in texts.items():
             if not isinstance(value, str):
                 raise ValueError(f"{key} is not text")
+            value.encode("utf-8")  # half a surrogate pair (a ValueError) could not be written to any record
         if not is_ulid(texts["id"]):
             raise ValueError("id is not a ULID")
         if not texts["title"].strip():

@@ -331,7 +331,7 @@ def _take_records(root: Path, refused: tuple[str, ...], clock: Clock) -> TrustRe
     if stale is not None:  # of a workspace that was here before; it vouches for nothing any more
         unregister(stale.root)
     found = survey(home)
-    rules = _gitignore_text(home)
+    rules = "" if ".gitignore" in found.aside else _gitignore_text(home)
     if rules not in ("", PRIVATE, SHARED):
         found.aside.append(".gitignore")  # it might let the database through to the project's git
     aside = _aside_folder(home, clock)

@@ -18,6 +18,7 @@ CREATE TABLE entries (
     kind TEXT NOT NULL CHECK (kind IN ('decision', 'discussion', 'attempt', 'request')),
     state TEXT NOT NULL CHECK (state IN ('pending', 'staged', 'consumed', 'quarantined')),
     content TEXT NOT NULL,                  -- the exact text of the entry file
+    bytes INTEGER NOT NULL,                 -- size of that file
     host TEXT NOT NULL,
     session_id TEXT NOT NULL,
     added_at TEXT NOT NULL,
@@ -30,7 +31,8 @@ CREATE TABLE entries (
     consumed_at TEXT
 ) STRICT;
 
-CREATE INDEX entries_by_state ON entries (state, id);
+-- Holds all that the totals need, so that `status` and the trigger never read a content.
+CREATE INDEX entries_by_state ON entries (state, id, bytes, added_at);
 CREATE INDEX entries_by_run ON entries (run_id) WHERE run_id IS NOT NULL;
 
 -- How far each transcript was read, and the extraction's state there.
@@ -73,6 +75,7 @@ CREATE TABLE runs (
     outcome TEXT NOT NULL,                  -- 'running' until it ends; see RunReport
     started_at TEXT NOT NULL,
     finished_at TEXT,
+    batch TEXT NOT NULL DEFAULT '[]',       -- JSON: IDs of the entries it took, for the count after a crash
     report TEXT NOT NULL DEFAULT '{}'       -- JSON of the run's report, as `show --json` prints it
 ) STRICT;
 

@@ -1,0 +1,299 @@
+"""The fold over a session's events that finds activities without a model (design section 5, "Without a model").
+
+`SessionFold` takes the events of one transcript in order. Decisions and attempts are emitted where they happen;
+the session's request is emitted by `settle`, once the session is at rest. The state between two readings is
+small, redacted JSON; reading a file in pieces gives the same entries as reading it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hikidashi.capture import decisions
+from hikidashi.capture.asks import PLAN_PREFIX, ask_kind
+from hikidashi.capture.attempts import Attempts
+from hikidashi.capture.choices import contrastive_choice
+from hikidashi.capture.entries import attempt_entry, decision_entry, request_entry
+from hikidashi.capture.finished import Proofs
+from hikidashi.capture.passages import Passage, Place
+from hikidashi.capture.requests import Ending, Hard, Turn, outcome_of
+from hikidashi.capture.tasks import TASK_TOOLS, Tasks
+from hikidashi.capture.topics import branch_topic, tickets_in
+from hikidashi.capture.work import EDIT_TOOLS, SHELL_TOOLS, Work
+from hikidashi.hosts.transcript import Event
+from hikidashi.redact import redact
+from hikidashi.staging.entry import Entry
+
+__all__ = ["STATE_VERSION", "Met", "SessionFold", "Signal"]
+
+#: A state of another version is not continued; its file is read from the start.
+STATE_VERSION: Final = 1
+
+#: Tickets and branches kept of one session.
+MAX_TOPICS: Final = 6
+
+#: Whether another session left the signal (kind, key).
+Met = Callable[[str, str], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """What this session leaves for another one to meet (table `signals`)."""
+
+    kind: str
+    key: str
+    at: str
+
+
+class SessionFold:
+    """Events in, entries out. One a transcript file."""
+
+    def __init__(self, host: str, *, sidechain: bool = False, met: Met = lambda _kind, _key: False) -> None:
+        self.host = host
+        self.sidechain = sidechain
+        self._met = met
+        self.session_id = ""
+        #: Time of the last event, ISO 8601; '' before the first.
+        self.last_at = ""
+        self._ending = Ending()
+        self._attempts = Attempts()
+        self._work = Work(self._attempts, self._ending)
+        #: What the assistant said last.
+        self._said: Passage | None = None
+        #: What it said last, if that asked something.
+        self._asked: Passage | None = None
+        self._topics: dict[str, None] = {}
+        self._told: set[str] = set()
+        #: Something happened here that no other file told before.
+        self._fresh = False
+        self._digest = ""
+        self._entries: list[Entry] = []
+        #: Signals since they were taken last.
+        self.signals: list[Signal] = []
+
+    # -- taking events
+
+    def feed(self, event: Event) -> list[Entry]:
+        """Take one event; gives the entries that it completes."""
+        if event.session_id:
+            self.session_id = event.session_id
+        if event.at > self.last_at:
+            self.last_at = event.at
+        kind = event.kind
+        self._entries = []
+        if kind == "tool_result":
+            self._result(event)
+        elif kind == "assistant":
+            self._assistant(event)
+        elif kind == "tool_call":
+            if not event.sidechain:
+                self._ending.turn.calls += 1
+                self._ending.turn.ended = False
+        elif kind == "user":
+            self._user(event)
+        elif kind == "interrupt":
+            self._ending.turn.stopped = self._ending.last = self._place(event)
+        elif kind == "link":
+            self._link(event)
+        elif kind == "context" and event.text.startswith(PLAN_PREFIX):
+            self._user(event)
+        if not event.repeat and kind not in ("context", "title", "compaction"):
+            self._fresh = True
+        return self._entries
+
+    def settle(self) -> list[Entry]:
+        """The session is at rest: its request, unless it was emitted before and nothing changed since."""
+        if self.sidechain or not self._fresh:
+            return []
+        topic = self._topic()
+        outcome = outcome_of(self._ending, met_topic=bool(topic) and self._met("topic", topic))
+        if outcome is None or outcome.digest == self._digest:
+            return []
+        self._digest = outcome.digest
+        return [request_entry(self.host, self.session_id, outcome, topic)]
+
+    # -- one kind of event each
+
+    def _place(self, event: Event) -> Place:
+        return Place.of(event, self.last_at)
+
+    def _assistant(self, event: Event) -> None:
+        if event.sidechain and not self.sidechain:
+            return
+        text, place = event.text, self._place(event)
+        self._said = Passage(text, place, 320)
+        asks = text.find("?", -2_400) >= 0 or text.find("？", -2_400) >= 0 or text.find("ption", -2_400) >= 0
+        self._asked = Passage(text, place, 2_400, tail=True) if asks else None
+        self._ending.turn.ended, self._ending.last = True, place
+
+    def _user(self, event: Event) -> None:
+        if event.sidechain:
+            return
+        end, text, place = self._ending, event.text, self._place(event)
+        kind = ask_kind(text)
+        end.prompts += 1
+        end.answers = end.answers + 1 if kind == "answer" else 0
+        ask = Passage(text, place, 600) if kind in ("ask", "plan") else None
+        end.turn = Turn(ask=ask, ended=False)
+        end.last = place
+        if ask is not None:
+            end.asked(ask)
+        if kind not in ("paste", "command"):
+            for ticket in tickets_in(text[:1_000]):
+                self._topics.setdefault(f"ticket:{ticket}")
+        if not event.repeat:
+            self._decide(event, place, kind == "plan")
+
+    def _decide(self, event: Event, place: Place, plan: bool) -> None:
+        """Decisions that a prompt holds."""
+        found, first = None, place
+        if plan:
+            found = decisions.approved_plan(event.text.strip().removeprefix(PLAN_PREFIX))
+        elif self._asked is not None and len(event.text) <= 300:
+            found = decisions.picked_option(event.text, self._asked.text)
+            first = self._asked.place if found else place
+        if found is None and not plan:
+            found = decisions.stated_choice(contrastive_choice(event.text))
+        if found is not None:
+            self._emit_decision(found, first, place)
+
+    def _emit_decision(self, found: decisions.Finding, first: Place, place: Place) -> None:
+        self._entries.append(decision_entry(self.host, self.session_id, found, first, place, self._topic()))
+
+    def _link(self, event: Event) -> None:
+        if "/pull/" in event.text or "/merge_requests/" in event.text:
+            url = event.text.strip()
+            if not any(proof.kind == "pr" and url in proof.line.text for proof in self._ending.proofs.items):
+                self._ending.proofs.add(
+                    "pr", "", f"pull request opened: {url}", self._place(event), self._ending.prompts
+                )
+
+    def _result(self, event: Event) -> None:
+        tool, end = event.tool, self._ending
+        if not event.sidechain:
+            if event.interrupted and not event.refused:
+                end.turn.stopped = self._place(event)
+            end.turn.ended = False
+        if tool in SHELL_TOOLS:
+            self._ran(event)
+        elif tool in EDIT_TOOLS:
+            self._work.edited(event, self._said)
+            if not event.sidechain:
+                self._note_branch(event)
+        elif event.sidechain:
+            return
+        elif tool in TASK_TOOLS:
+            self._tasks(event)
+        elif tool == "ExitPlanMode" and event.outcome == "ok" and not event.refused and not event.repeat:
+            plan = (
+                event.input.get("plan") or (event.result or {}).get("plan") or event.text.partition("Approved Plan:")[2]
+            )
+            found = decisions.approved_plan(plan) if isinstance(plan, str) else None
+            if found is not None:
+                self._emit_decision(found, self._call_place(event), self._place(event))
+        elif tool == "AskUserQuestion" and event.outcome == "ok" and not event.refused and not event.repeat:
+            found = decisions.answered_questions(event.result, event.input, event.text)
+            if found is not None:
+                self._emit_decision(found, self._call_place(event), self._place(event))
+        if not event.sidechain:
+            end.last = self._place(event)
+
+    def _call_place(self, event: Event) -> Place:
+        place = self._place(event)
+        return (
+            Place(event.call_line, event.call_uuid, place.at, place.anchor)
+            if 0 <= event.call_line <= event.line
+            else place
+        )
+
+    def _ran(self, event: Event) -> None:
+        place = self._place(event)
+        solved, failure = self._work.ran(event, place, self._said)
+        if event.repeat:
+            return
+        if failure:
+            self.signals.append(Signal(kind="failure", key=failure, at=place.at))
+        if solved is not None and (not solved.needs_signal or self._met("failure", solved.failure.sign)):
+            self._entries.append(attempt_entry(self.host, self.session_id, solved))
+
+    def _tasks(self, event: Event) -> None:
+        end, place = self._ending, self._place(event)
+        if event.outcome == "failed":
+            return
+        fresh = False
+        if event.tool == "TodoWrite":
+            fresh = end.tasks.write(event.input.get("todos"), place, end.prompts)
+        elif event.tool == "TaskCreate":
+            fresh = end.tasks.create(event.input, event.text, place, end.prompts)
+        else:
+            end.tasks.update(event.input, place, end.prompts)
+        if fresh:
+            end.tasks_ask = end.ask_at(end.prompts, end.answers)
+
+    def _note_branch(self, event: Event) -> None:
+        topic = branch_topic(event.branch)
+        if topic and topic not in self._topics and len(self._topics) < MAX_TOPICS:
+            self._topics[topic] = None
+        for key in self._topics:
+            if key not in self._told:
+                self._told.add(key)
+                if not event.repeat:
+                    self.signals.append(Signal(kind="topic", key=key, at=event.at or self.last_at))
+
+    def _topic(self) -> str:
+        tickets = [topic for topic in self._topics if topic.startswith("ticket:")]
+        return next(iter(tickets or self._topics), "")
+
+    # -- state between two readings
+
+    def to_state(self) -> dict[str, Any]:
+        """The state as JSON: small, redacted."""
+        end = self._ending
+        passages = (end.tasks_ask, self._said, self._asked)
+        return {
+            "version": STATE_VERSION,
+            "session_id": self.session_id,
+            "last_at": self.last_at,
+            "counts": [end.prompts, end.answers, end.uncommitted, end.edits],
+            "passages": [passage.to_state() if passage else None for passage in passages],
+            "asks": [[number, ask.to_state()] for number, ask in end.asks],
+            "last": end.last.to_state() if end.last else None,
+            "tasks": end.tasks.to_state(),
+            "proofs": end.proofs.to_state(),
+            "hard": end.hard.to_state() if end.hard else None,
+            "turn": end.turn.to_state(),
+            "attempts": self._attempts.to_state(),
+            "topics": [redact(topic) for topic in self._topics],
+            "told": sorted(self._told),
+            "fresh": self._fresh,
+            "digest": self._digest,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from `to_state`'s form. Raises `ValueError` for a state of another version."""
+        if state.get("version") != STATE_VERSION:
+            raise ValueError("state of another version")
+        self.session_id, self.last_at = state["session_id"], state["last_at"]
+        passages = [Passage.from_state(passage) if passage else None for passage in state["passages"]]
+        tasks_ask, self._said, self._asked = passages
+        prompts, answers, uncommitted, edits = state["counts"]
+        self._ending = Ending(
+            tasks=Tasks.from_state(state["tasks"]),
+            tasks_ask=tasks_ask,
+            proofs=Proofs.from_state(state["proofs"]),
+            hard=Hard.from_state(state["hard"]) if state["hard"] else None,
+            turn=Turn.from_state(state["turn"]),
+            prompts=prompts,
+            answers=answers,
+            asks=[(number, Passage.from_state(ask)) for number, ask in state["asks"]],
+            uncommitted=uncommitted,
+            edits=edits,
+            last=Place.from_state(state["last"]) if state["last"] else None,
+        )
+        self._attempts = Attempts.from_state(state["attempts"])
+        self._work = Work(self._attempts, self._ending)
+        self._topics = dict.fromkeys(state["topics"])
+        self._told = set(state["told"])
+        self._fresh, self._digest = state["fresh"], state["digest"]

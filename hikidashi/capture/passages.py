@@ -1,0 +1,107 @@
+"""Pieces of a session's text with the place where they stand, redacted before they are kept.
+
+The fold holds raw text in memory for as long as it may still be dropped; whatever is saved or emitted goes
+through `redact` first, once, and is cut after it (cutting first could leave half a secret that no rule knows).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final
+
+from hikidashi.hosts.transcript import Event
+from hikidashi.redact import redact
+from hikidashi.times import parse_time
+
+__all__ = ["EPOCH", "Passage", "Place", "cut", "one_line"]
+
+#: For events of a session in which nothing has a time.
+EPOCH: Final = "1970-01-01T00:00:00.000Z"
+
+#: How much raw text is kept for a limit: enough that a secret on the border is seen whole.
+_SLACK: Final = 2_000
+
+
+def one_line(text: str) -> str:
+    """`text` with all whitespace folded."""
+    return " ".join(text.split())
+
+
+def cut(text: str, limit: int) -> str:
+    """At most `limit` characters, at a word's end where there is one, with `…` when something is missing."""
+    if len(text) <= limit:
+        return text
+    head = text[: limit - 1]
+    space = head.rfind(" ")
+    return (head[:space] if space > limit * 2 // 3 else head).rstrip() + "…"
+
+
+class Place:
+    """Where an event stands, and the anchor by which it is the same event in a copy of the session."""
+
+    __slots__ = ("anchor", "at", "line", "uuid")
+
+    def __init__(self, line: int, uuid: str, at: str, anchor: str) -> None:
+        self.line = line
+        self.uuid = uuid
+        self.at = at
+        self.anchor = anchor
+
+    @classmethod
+    def of(cls, event: Event, last_at: str) -> Place:
+        """The place of `event`; `last_at` stands in for a time that is missing or no time."""
+        at = event.at
+        try:
+            parse_time(at)
+        except ValueError:
+            at = last_at or EPOCH
+        anchor = event.uuid or event.call_id
+        if not anchor:
+            joined = "\x1f".join((event.role, event.at, event.text))
+            anchor = hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
+        return cls(event.line, event.uuid, at, anchor)
+
+    def to_state(self) -> list[Any]:
+        """The JSON form."""
+        return [self.line, self.uuid, self.at, self.anchor]
+
+    @classmethod
+    def from_state(cls, data: Any) -> Place:
+        """Read `to_state`'s form."""
+        return cls(*data)
+
+
+class Passage:
+    """Text of at most `limit` characters, from its start or (`tail`) its end, and its place."""
+
+    __slots__ = ("_clean", "_raw", "_tail", "limit", "place")
+
+    def __init__(self, text: str, place: Place, limit: int, *, tail: bool = False, clean: bool = False) -> None:
+        self.place = place
+        self.limit = limit
+        self._tail = tail
+        self._raw = "" if clean else text[-(limit + 4 * _SLACK) :] if tail else text[: limit + _SLACK]
+        self._clean = text if clean else None
+
+    @property
+    def text(self) -> str:
+        """The redacted text."""
+        if self._clean is None:
+            clean = redact(self._raw)
+            self._clean = clean[-self.limit :] if self._tail else cut(clean, self.limit)
+            self._raw = ""
+        return self._clean
+
+    @property
+    def line(self) -> str:
+        """The redacted text in one line."""
+        return one_line(self.text)
+
+    def to_state(self) -> list[Any]:
+        """The JSON form; redacted."""
+        return [self.text, self.limit, self.place.to_state()]
+
+    @classmethod
+    def from_state(cls, data: Any) -> Passage:
+        """Read `to_state`'s form."""
+        return cls(data[0], Place.from_state(data[2]), data[1], clean=True)

@@ -1,0 +1,154 @@
+"""How a command ended, judged by exit code and output, and the line that says so.
+
+Hosts differ in what they record (older ones no exit code), and a filter behind a pipe hides a failure. So a
+verdict is `passed` or `failed` only when something says it; all else is `unknown` and counts as neither.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+from hikidashi.capture.families import Family
+from hikidashi.hosts.transcript import Event
+
+__all__ = ["Verdict", "error_line", "judge", "pass_line", "signature", "visible"]
+
+Verdict = Literal["passed", "failed", "unknown"]
+
+#: Characters looked at from both ends of an output.
+_HEAD: Final = 6_000
+_TAIL: Final = 6_000
+
+_ANSI: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
+
+_EXIT: Final = re.compile(r"\A(?:Error: )?Exit code \d+\n?")
+
+_TESTS_PASSED: Final = re.compile(
+    r"\b[1-9]\d* (?:tests? )?(?:passed|passing|pass)\b|^ok\s+\S|test result: ok|\ball (?:\d+ )?tests? pass(?:ed)?\b"
+    r"|^OK(?: \(|$)|BUILD SUCCESS|^PASS\b|\b0 fail(?:ed|ures?)?\b|Test Suites:.* passed|no issues found|\d+ examples?, 0 failures",
+    re.MULTILINE | re.IGNORECASE,
+)
+_TESTS_FAILED: Final = re.compile(
+    r"\b[1-9]\d* (?:tests? )?(?:failed|failing|fail)\b|\b[1-9]\d* (?:failures?|errors?)\b|^FAIL\b|--- FAIL|test result: FAILED"
+    r"|^FAILED|BUILD FAILED|^E   |Traceback \(most recent|npm ERR!|ELIFECYCLE|exited with code [1-9]|command not found"
+    r"|error: script |\bexit (?:status|code):? [1-9]",
+    re.MULTILINE,
+)
+_NO_TESTS: Final = re.compile(
+    r"no tests? (?:found|ran|to run|files?)|0 tests? (?:found|ran)|\[no test files\]|collected 0 items|no test suite",
+    re.IGNORECASE,
+)
+_BUILD_FAILED: Final = re.compile(
+    r"^.{0,80}\berror(?:\[\w+\]|:| TS\d+)|Failed to compile|BUILD FAILED|npm ERR!|ELIFECYCLE|Build failed|command not found"
+    r"|Traceback \(most recent|^make(?:\[\d+\])?: \*\*\*|exited with code [1-9]|✖ [1-9]\d* problem",
+    re.MULTILINE,
+)
+
+_ERROR: Final = re.compile(
+    r"\b(?:error|err!|failed|failure|fatal|exception|panic|cannot|can't|could not|couldn't|not found|no such|denied|undefined"
+    r"|unexpected|invalid|refused|timed? ?out|unable|missing|unresolved|unknown|not recognized|does not exist|is not|rejected|FAIL)\b"
+    r"|^E   |✖|✕|✗|❌|\w+(?:Error|Exception)\b",
+    re.IGNORECASE,
+)
+_NOT_AN_ERROR: Final = re.compile(
+    r"\b(?:0|no) (?:errors?|failures?|failed)\b|^\s*(?:\d+ )?warnings?\b|\bwarn(?:ing)?:|exit code \d+|^\s*at |^> |deprecated|^\$ "
+    r"|^=+|^-+$|npm (?:error|ERR!) (?:code|A complete log|path|command|errno)|^\+|ELIFECYCLE|^\s*$",
+    re.IGNORECASE,
+)
+
+#: `file:line: message` of compilers and linters.
+_COMPILER: Final = re.compile(r"^\S{1,200}(?::\d+(?::\d+)?:? |\(\d+,\d+\): )\S")
+
+#: Lines that say that something failed, not what.
+_GENERIC: Final = re.compile(
+    r"^\W*(?:\[[\w:-]+\] )?(?:failed to compile|build failed|tests? failed|error task failed|command failed|compilation failed|errors?|failed|fail"
+    r"|error: (?:script|command|process|task|build|lint|test)\b.*(?:exit|failed).*|failures?|(?:found )?\d+ (?:errors?|failed|failures?|problems?|issues?)\b.*"
+    r"|failed \(.*\).*|error occurred.*|exit status \d+|.*exited with (?:exit )?(?:code|status) \d+.*|.*returned non-zero exit status.*"
+    r"|checking validity of types.*|linting.*|running .*|fail\s+\S+\s+[\d.]+s|\S+::\S+ (?:failed|error).*|test session starts|short test summary.*|captured (?:stdout|stderr|log).*|nested?|at line.*)\W*$",
+    re.IGNORECASE,
+)
+
+_NUMBER: Final = re.compile(r"\d+")
+_HEX: Final = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b")
+_FOLDERS: Final = re.compile(r"(?:[\w.~@+-]*/)+([\w.@+-]+)")
+
+
+def visible(text: str) -> str:
+    """Both ends of an output as a person sees them: no colour codes, no progress lines, no exit-code line."""
+    if len(text) > _HEAD + _TAIL:
+        text = text[:_HEAD] + "\n" + text[-_TAIL:]
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    if "\r" in text:
+        text = "\n".join(line.rpartition("\r")[2] for line in text.replace("\r\n", "\n").split("\n"))
+    return _EXIT.sub("", text, count=1)
+
+
+def judge(event: Event, family: Family, counts: bool, output: str) -> Verdict:
+    """The verdict on a call of `family`; `counts`: the exit code is the command's; `output`: from `visible`."""
+    if event.refused or event.interrupted or event.background or "timed out after" in output[:40]:
+        return "unknown"
+    if event.outcome == "unknown" and event.exit_code is None:
+        return "unknown"
+    failed = event.outcome == "failed" or (event.exit_code or 0) != 0
+    if family == "test":
+        return _judge_tests(failed, counts, output)
+    if failed:
+        return "failed"
+    if family in ("build", "lint", "migrate", "deploy", "publish"):
+        if _BUILD_FAILED.search(output) and not (counts and family == "lint"):
+            return "failed" if not counts else "unknown"
+        return "passed" if counts else "unknown"
+    if family == "push":
+        return "passed" if "->" in output and "rejected]" not in output else "unknown"
+    return "passed" if counts else "unknown"
+
+
+def _judge_tests(failed: bool, counts: bool, output: str) -> Verdict:
+    if _NO_TESTS.search(output) and not _TESTS_PASSED.search(output):
+        return "unknown"
+    if failed:
+        return "failed"
+    if _TESTS_FAILED.search(output):
+        return "unknown" if counts else "failed"
+    if counts or _TESTS_PASSED.search(output):
+        return "passed"
+    return "unknown"
+
+
+def error_line(output: str) -> str:
+    """The first line of an output that says what went wrong; '' when none does (`Build failed` says nothing)."""
+    lines = output.split("\n")
+    trace = next((n for n, line in enumerate(lines) if line.startswith("Traceback (most recent")), None)
+    if trace is not None:
+        for line in lines[trace + 1 :]:
+            if line and not line[0].isspace():
+                return line.strip()
+    if output.startswith("E   ") or "\nE   " in output:
+        lines = [line for line in lines if line.startswith("E   ")] + lines
+    compiler = ""
+    for line in lines:
+        stripped = line.strip()
+        if not stripped or len(stripped) >= 600 or _NOT_AN_ERROR.search(stripped) or _GENERIC.match(stripped):
+            continue
+        if _ERROR.search(stripped):
+            return stripped
+        if not compiler and _COMPILER.match(stripped):
+            compiler = stripped
+    return compiler
+
+
+def pass_line(output: str) -> str:
+    """The line of an output that says that it passed; '' when none does."""
+    for line in reversed(output[-3_000:].split("\n")):
+        if _TESTS_PASSED.search(line):
+            return line.strip(" =-─━*\t")[:200]
+    return ""
+
+
+def signature(line: str) -> str:
+    """An error line without what changes from run to run: folders, numbers, hashes, case."""
+    text = _FOLDERS.sub(r"\1", line.lower())
+    text = _HEX.sub("#", text)
+    return " ".join(_NUMBER.sub("#", text).split())[:200]

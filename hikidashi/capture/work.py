@@ -1,0 +1,139 @@
+"""What a session did: its tool results, read into attempts, proofs, the task list and the last hard outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from hikidashi.capture.attempts import TRACKED, Attempts, Solved
+from hikidashi.capture.families import HARD, Family, family_of, is_inspection
+from hikidashi.capture.finished import commit_of, pull_request_of, pushed_refs
+from hikidashi.capture.passages import Passage, Place, cut, one_line
+from hikidashi.capture.requests import Ending, Hard
+from hikidashi.capture.shell import Segment, exit_counts, plain, read_command
+from hikidashi.capture.verdicts import Verdict, error_line, judge, pass_line, visible
+from hikidashi.hosts.transcript import Event
+
+__all__ = ["EDIT_TOOLS", "SHELL_TOOLS", "Work"]
+
+SHELL_TOOLS: Final = frozenset({"Bash", "shell", "shell_command", "exec_command", "run_shell_command"})
+EDIT_TOOLS: Final = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
+
+
+@dataclass(slots=True)
+class _Run:
+    """One command as it ended."""
+
+    family: Family
+    text: str
+    verdict: Verdict
+    output: str
+    line: str
+    place: Place
+
+
+class Work:
+    """Takes tool results; `solved` gives the attempts that ended with the last one."""
+
+    def __init__(self, attempts: Attempts, ending: Ending) -> None:
+        self.attempts = attempts
+        self.ending = ending
+
+    def edited(self, event: Event, said: Passage | None) -> None:
+        """A file was written."""
+        name = event.input.get("file_path") or event.input.get("notebook_path")
+        if event.outcome != "ok" or not isinstance(name, str):
+            return
+        self.attempts.changed(name.rpartition("/")[2][:100], said)
+        if not event.sidechain:
+            self.ending.edits += 1
+            self.ending.uncommitted += 1
+            self.ending.turn.changes += 1
+
+    def ran(self, event: Event, place: Place, said: Passage | None) -> tuple[Solved | None, str]:
+        """A shell command ended. Gives the attempts that it ended and the key of a failure to remember."""
+        line = event.input.get("command")
+        if not isinstance(line, str):
+            return None, ""
+        command = read_command(line)
+        if command is None:
+            return None, ""
+        family, segment = family_of(command)
+        if is_inspection(family, segment):
+            return None, ""
+        if family == "edit":
+            name = _written(segment)
+            if event.outcome == "ok" and name:
+                self.attempts.changed(name, said)
+                self.ending.edits += not event.sidechain
+                self.ending.uncommitted += not event.sidechain
+            return None, ""
+        output = visible(event.text)
+        counts = exit_counts(command, segment)
+        verdict = judge(event, family, counts, output)
+        run = _Run(family, plain(segment), verdict, output, line, place)
+        if not event.sidechain:
+            self._prove(run)
+        return self._attempt(run, said)
+
+    def _attempt(self, run: _Run, said: Passage | None) -> tuple[Solved | None, str]:
+        if run.family not in TRACKED or run.verdict == "unknown":
+            return None, ""
+        if run.verdict == "failed":
+            failure = self.attempts.failed(run.text, error_line(run.output), run.place)
+            return None, failure.sign if failure else ""
+        solved = self.attempts.passed(run.text, run.place)
+        if solved and run.family == "test":
+            solved.proof = pass_line(run.output)
+        if run.family == "install":
+            self.attempts.changed(f"`{cut(run.text, 80)}`", said)
+        return solved, ""
+
+    def _prove(self, run: _Run) -> None:
+        """Proofs and the last hard outcome, of the session's own commands."""
+        end, place = self.ending, run.place
+        if run.family in ("commit", "push", "pr"):
+            self._prove_shipping(run)
+        if run.verdict == "failed" and run.family in HARD:
+            error = Passage(one_line(error_line(run.output)), place, 300)
+            end.hard = Hard(run.family, Passage(run.text, place, 300), error, end.prompts)
+            if run.family in ("test", "build"):
+                end.proofs.failed("test" if run.family == "test" else "build")
+        elif run.verdict == "passed":
+            if end.hard is not None and (run.family == end.hard.family or run.family in ("commit", "push", "pr")):
+                end.hard = None
+            if run.family in ("test", "build") and end.edits:
+                said = pass_line(run.output) if run.family == "test" else ""
+                text = f"`{cut(run.text, 100)}` passed" + (f": {cut(one_line(said), 100)}" if said else "")
+                end.proofs.add("test" if run.family == "test" else "build", "", text, place, end.prompts)
+            elif run.family in ("deploy", "publish"):
+                end.proofs.add(
+                    "deploy" if run.family == "deploy" else "publish",
+                    "",
+                    f"`{cut(run.text, 140)}` succeeded",
+                    place,
+                    end.prompts,
+                )
+
+    def _prove_shipping(self, run: _Run) -> None:
+        end, place = self.ending, run.place
+        commit = commit_of(run.output)
+        if commit is not None:
+            branch, name, subject = commit
+            end.proofs.add("commit", subject, f"commit {name[:8]} on {branch}: {subject}", place, end.prompts)
+            end.uncommitted = 0
+        if run.family == "push" and run.verdict == "passed":
+            ref = pushed_refs(run.output)
+            if ref:
+                end.proofs.add("push", "", f"pushed to {ref}", place, end.prompts)
+        if run.family == "pr":
+            pull = pull_request_of(run.line, run.output)
+            if pull is not None:
+                url, title = pull
+                end.proofs.add("pr", title, f"pull request opened: {url}", place, end.prompts)
+
+
+def _written(segment: Segment) -> str:
+    """The file that an editing command wrote; '' when it is not told or only temporary."""
+    name = segment.writes or (segment.words[-1] if segment.program in ("sed", "perl", "tee") else "")
+    return "" if name.startswith("/tmp/") else name.rpartition("/")[2][:100]

@@ -1,0 +1,41 @@
+"""What a command works with: the workspace of the current folder, its settings, its open database."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hikidashi.config.settings import Settings, load_settings
+from hikidashi.config.workspace import Workspace, open_workspace
+from hikidashi.db.connection import connect
+from hikidashi.db.migrations import migrate
+
+__all__ = ["Opened", "opened"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """An open workspace."""
+
+    workspace: Workspace
+    settings: Settings
+    connection: sqlite3.Connection
+
+
+@contextlib.contextmanager
+def opened(folder: Path | None = None) -> Iterator[Opened]:
+    """Open the workspace of `folder` (the current one by default).
+
+    Raises `NoWorkspace`, `UntrustedWorkspace`, `BadSettings`, `CorruptData`.
+    """
+    workspace = open_workspace(folder or Path.cwd())
+    settings = load_settings(workspace)
+    connection = connect(workspace.database)
+    try:
+        migrate(connection)
+        yield Opened(workspace=workspace, settings=settings, connection=connection)
+    finally:
+        connection.close()

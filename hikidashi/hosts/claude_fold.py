@@ -1,0 +1,433 @@
+"""The fold that turns the line objects of one Claude Code transcript into events.
+
+What it has to remember while it reads (calls without a result, background calls without an end, text typed
+while the agent was busy, tokens already counted) is bounded, and depends on nothing but the lines before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from hikidashi.hosts.claude_calls import Call, Calls, TokenCount, trimmed
+from hikidashi.hosts.claude_queue import TypedAhead, TypedText
+from hikidashi.hosts.claude_speech import hear, is_injected, refusal_words
+from hikidashi.hosts.claude_tools import (
+    MAX_TEXT,
+    Ending,
+    content_text,
+    cut,
+    ending,
+    judge,
+    notified_ending,
+    role_of,
+)
+from hikidashi.hosts.transcript import Event, EventKind, ReadReport, event_keys
+
+__all__ = ["HOST_NAME", "Fold"]
+
+#: Name of the host in sources and watermarks.
+HOST_NAME: Final = "claude-code"
+
+_key: Final = event_keys(HOST_NAME)
+
+#: Line types that carry nothing for a memory. Any other unknown type is counted as skipped.
+_SILENT_TYPES: Final = frozenset(
+    {
+        "agent-name",
+        "agent-setting",
+        "api-request",
+        "atis-latch",
+        "bridge-session",
+        "cost-state",
+        "file-history-snapshot",
+        "frame-link",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "progress",
+        "relocated",
+        "result",
+        "started",
+        "stub",
+        "tag",
+        "tools-used",
+        "worktree-state",
+    }
+)
+
+#: Blocks of an assistant line that make an event; thinking does not.
+_TOLD_BLOCKS: Final = frozenset(
+    {"text", "tool_use", "server_tool_use", "tool_result", "web_search_tool_result", "mcp_tool_result", "mcp_tool_use"}
+)
+
+_CALL_BLOCKS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+
+#: Tools that look at background calls, and tools that stop them.
+_LOOKS: Final = frozenset({"BashOutput", "TaskOutput", "AgentOutputTool"})
+_STOPS: Final = frozenset({"KillShell", "KillBash", "TaskStop"})
+
+
+class Fold:
+    """State of one pass over one file. `feed` gives the events of one line object."""
+
+    def __init__(self, report: ReadReport, seen: set[bytes]) -> None:
+        self._report = report
+        self._seen = seen
+        self._calls = Calls()
+        self._tokens = TokenCount()
+        self._typed = TypedAhead()
+        self._version = ""
+        self._cwd = ""
+        self._branch = ""
+
+    def feed(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
+        """The events of one line object; `size` is the length of its line in bytes."""
+        kind = line.get("type")
+        if kind == "assistant":
+            return self._assistant(line, number, size)
+        if kind == "user":
+            return self._user(line, number, size)
+        uuid = line.get("uuid")
+        if type(uuid) is str and uuid:
+            self._report.last_uuid = uuid
+        if type(kind) is not str:
+            self._report.skip("no-type")
+            return []
+        if kind in _SILENT_TYPES:
+            return []
+        return self._other(kind, line, number)
+
+    @contextmanager
+    def unheard(self, report: ReadReport) -> Iterator[None]:
+        """Feed lines whose events were taken before: they are remembered, but neither reported nor marked seen."""
+        kept = self._report, self._seen
+        self._report, self._seen = report, set()
+        try:
+            yield
+        finally:
+            self._report, self._seen = kept
+
+    # -- what every event of a line shares
+
+    def _base(self, line: dict[str, Any], number: int) -> Event:
+        """An event with the line's envelope. It becomes the line's first event, and further ones copy it."""
+        get = line.get
+        version = get("version")
+        if version != self._version and type(version) is str:
+            self._version = version
+            self._report.versions.add(version)
+        cwd = get("cwd")
+        if type(cwd) is str:
+            self._cwd = cwd
+        branch = get("gitBranch")
+        if type(branch) is str:
+            # What git calls a detached head is no branch.
+            self._branch = "" if branch == "HEAD" else branch
+        at, session_id, uuid = get("timestamp"), get("sessionId"), get("uuid")
+        sidechain = get("isSidechain") is True
+        if type(uuid) is str and uuid:
+            self._report.last_uuid = uuid
+            repeat = self._met(_key(uuid), uuid, sidechain)
+        else:
+            uuid, repeat = "", False
+        return Event(
+            kind="context",
+            line=number,
+            uuid=uuid,
+            at=at if type(at) is str else "",
+            session_id=session_id if type(session_id) is str else "",
+            role="tool",
+            cwd=self._cwd,
+            branch=self._branch,
+            sidechain=sidechain,
+            repeat=repeat,
+        )
+
+    def _met(self, key: bytes, name: str, sidechain: bool) -> bool:
+        """Whether the event of this key was counted before; it is from now on.
+
+        A sub-agent's file may repeat main events with the same uuid (compaction, side questions). Such a copy
+        must not make the main event look seen, so sidechain lines mark a key of their own.
+        """
+        seen = self._seen
+        if key in seen:
+            return True
+        if sidechain:
+            key = _key("sidechain:" + name)
+            if key in seen:
+                return True
+        seen.add(key)
+        return False
+
+    # -- assistant lines
+
+    def _assistant(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
+        message = line.get("message")
+        if type(message) is not dict:
+            self._report.skip("no-message")
+            return []
+        base = self._base(line, number)
+        content = message.get("content")
+        model = message.get("model")
+        if model == "<synthetic>" or line.get("isApiErrorMessage") is True:
+            return [_say(base, "context", content_text(content))]
+        repeat = base.repeat
+        told = self._delivered(base) if self._typed else []
+        if type(content) is str:
+            content = [{"type": "text", "text": content}]
+        events = self._blocks(content, base, repeat, size) if type(content) is list else []
+        if not repeat:
+            self._tokens.add(message)
+        if events:
+            events[0].tokens = self._tokens.take()
+            if type(model) is str:
+                for event in events:
+                    event.model = model
+        return told + events if told else events
+
+    def _blocks(self, content: list[Any], base: Event, repeat: bool, size: int) -> list[Event]:
+        events: list[Event] = []
+        for block in content:
+            kind = block.get("type") if type(block) is dict else None
+            if kind not in _TOLD_BLOCKS:
+                continue
+            event = _copy(base, repeat) if events else base
+            if kind == "text":
+                text = block.get("text")
+                if type(text) is not str or not text.strip():
+                    continue
+                _say(event, "assistant", text)
+            elif kind in _CALL_BLOCKS:
+                if not self._call(block, event, size):
+                    continue
+            else:
+                self._result(block, event, None, size)
+            events.append(event)
+        return events
+
+    def _call(self, block: dict[str, Any], event: Event, size: int) -> bool:
+        """Make `event` the call of a `tool_use` block and hold it; False when no result could ever be joined."""
+        call_id, tool, given = block.get("id"), block.get("name"), block.get("input")
+        if type(call_id) is not str or not call_id:
+            self._report.skip("call-without-id")
+            return False
+        if type(given) is not dict:
+            given = {}
+        elif size > MAX_TEXT:
+            given = trimmed(given)
+        key = _key("result:" + call_id)
+        event.kind, event.role = "tool_call", "assistant"
+        event.call_id, event.tool, event.input = call_id, tool if type(tool) is str else "", given
+        event.call_line, event.call_uuid = event.line, event.uuid
+        event.repeat = event.repeat or key in self._seen
+        self._calls.hold(Call(call_id, event.tool, given, event.line, event.uuid, size, key))
+        return True
+
+    # -- user lines
+
+    def _user(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
+        message = line.get("message")
+        if type(message) is not dict:
+            self._report.skip("no-message")
+            return []
+        base = self._base(line, number)
+        content = message.get("content")
+        if line.get("isCompactSummary") is True:
+            return [_say(base, "compaction", content_text(content))]
+        if type(content) is str:
+            return self._prompt(content, base, line)
+        if type(content) is not list:
+            self._report.skip("no-content")
+            return []
+        repeat = base.repeat
+        results = [block for block in content if type(block) is dict and block.get("type") == "tool_result"]
+        events: list[Event] = []
+        for block in results:
+            event = _copy(base, repeat) if events else base
+            self._result(block, event, line.get("toolUseResult") if len(results) == 1 else None, size)
+            events.append(event)
+            if event.refused_by or event.tool in _LOOKS or event.tool in _STOPS:
+                events += self._consequences(event, line.get("toolUseResult"), repeat)
+        if len(results) < len(content):
+            text = content_text(content)
+            if text.strip():
+                events += self._prompt(text, _copy(base, repeat), line)
+        return events
+
+    def _prompt(self, text: str, base: Event, line: dict[str, Any]) -> list[Event]:
+        """What a user line's text is: a person's words, an interruption, or something injected."""
+        done = notified_ending(text)
+        if done:
+            return [*self._ended(done, base, base.repeat), _say(base, "context", text)]
+        if base.sidechain or is_injected(line):
+            return [_say(base, "context", text)]
+        speech = hear(text)
+        events: list[Event] = []
+        if speech.interrupted:
+            events.append(_say(base, "interrupt", text))
+        if speech.words:
+            event = _copy(base, base.repeat) if events else base
+            event.repeat = self._typed.is_repeated_by(text.strip(), speech.words) or event.repeat
+            events.append(_say(event, "user", speech.words))
+        return events or [_say(base, "context", text)]
+
+    # -- results
+
+    def _result(self, block: dict[str, Any], event: Event, structured: object, size: int) -> None:
+        """Make `event` the result in a `tool_result` block, joined to its call."""
+        call_id = block.get("tool_use_id")
+        call = None
+        if type(call_id) is str and call_id:
+            event.call_id = call_id
+            call = self._calls.answered(call_id)
+            key = call.key if call else _key("result:" + call_id)
+            event.repeat = self._met(key, "result:" + call_id, event.sidechain) or event.repeat
+        if call:
+            event.tool, event.input = call.tool, call.input
+            event.call_line, event.call_uuid = call.line, call.uuid
+        event.kind, event.role = "tool_result", role_of(event.tool)
+        task_id = judge(event, block.get("content"), block.get("is_error"), structured)
+        if type(structured) is dict:
+            event.result = trimmed(structured) if size > MAX_TEXT else structured
+        if task_id and call:
+            self._calls.run_on(task_id, call)
+
+    def _consequences(self, event: Event, structured: object, repeat: bool) -> list[Event]:
+        """What a result says beyond its own call: words of a refusal, the end of a background call."""
+        if event.refused_by == "person":
+            words = "" if event.sidechain else refusal_words(event.text)
+            return [_say(_copy(event, repeat), "user", words)] if words else []
+        if event.tool in _LOOKS:
+            done = ending(event.input, event.text, structured)
+            return self._ended(done, event, repeat) if done else []
+        if event.tool in _STOPS and event.outcome == "ok":
+            for key in ("shell_id", "task_id"):
+                task_id = event.input.get(key)
+                if type(task_id) is str and task_id:
+                    done = Ending(task_id=task_id, outcome="unknown", exit_code=None, text="", interrupted=True)
+                    return self._ended(done, event, repeat)
+        return []
+
+    def _ended(self, done: Ending, base: Event, repeat: bool) -> list[Event]:
+        """The one result of a background call's end, told for the call that started it."""
+        call = self._calls.ended(done.task_id)
+        if call is None:
+            return []
+        event = _copy(base, repeat)
+        event.kind, event.role, event.text = "tool_result", role_of(call.tool), done.text
+        event.call_id, event.tool, event.input = call.call_id, call.tool, call.input
+        event.call_line, event.call_uuid = call.line, call.uuid
+        event.outcome, event.exit_code, event.interrupted = done.outcome, done.exit_code, done.interrupted
+        name = "end:" + call.call_id
+        event.repeat = self._met(_key(name), name, base.sidechain) or repeat
+        return [event]
+
+    # -- text typed while the agent was busy
+
+    def _queue(self, line: dict[str, Any], number: int) -> list[Event]:
+        operation = line.get("operation")
+        text = content_text(line.get("content"))
+        if operation == "enqueue":
+            at, session_id = line.get("timestamp"), line.get("sessionId")
+            self._typed.enqueue(
+                TypedText(
+                    text=cut(hear(text).words)[0],
+                    line=number,
+                    at=at if type(at) is str else "",
+                    session_id=session_id if type(session_id) is str else "",
+                )
+            )
+            done = notified_ending(text)
+            return self._ended(done, self._base(line, number), False) if done else []
+        if operation in ("dequeue", "remove"):
+            self._typed.leave()
+        elif operation == "popAll":
+            self._typed.take_back(hear(text).words)
+        return []
+
+    def _delivered(self, base: Event) -> list[Event]:
+        """User events for text that left the queue and that no line repeated before the agent went on."""
+        if base.sidechain:
+            return []
+        events = []
+        for typed in self._typed.told_now():
+            event = _copy(base, False)
+            event.line, event.uuid, event.at = typed.line, "", typed.at
+            event.session_id = typed.session_id or base.session_id
+            name = f"queue:{typed.at}:{typed.text}"
+            event.repeat = self._met(_key(name), name, False)
+            events.append(_say(event, "user", typed.text))
+        return events
+
+    # -- all other lines
+
+    def _other(self, kind: str, line: dict[str, Any], number: int) -> list[Event]:
+        if kind == "queue-operation":
+            return self._queue(line, number)
+        if kind == "attachment":
+            return self._attachment(line, number)
+        if kind == "system":
+            return self._system(line, number)
+        if kind in ("summary", "ai-title", "custom-title"):
+            return self._named("title", line, number, "summary", "aiTitle", "customTitle", "title")
+        if kind == "pr-link":
+            return self._named("link", line, number, "prUrl")
+        self._report.skip("unknown-type")
+        return []
+
+    def _named(self, kind: EventKind, line: dict[str, Any], number: int, *keys: str) -> list[Event]:
+        text = next((value for key in keys if type(value := line.get(key)) is str and value.strip()), "")
+        if not text:
+            return []
+        event = _say(self._base(line, number), kind, text)
+        event.result = {key: value for key, value in line.items() if isinstance(value, str | int)}
+        return [event]
+
+    def _system(self, line: dict[str, Any], number: int) -> list[Event]:
+        subtype = line.get("subtype")
+        if subtype == "compact_boundary":
+            return [_say(self._base(line, number), "compaction", "")]
+        if subtype == "local_command" and type(text := line.get("content")) is str:
+            return self._prompt(text, self._base(line, number), {})
+        return []
+
+    def _attachment(self, line: dict[str, Any], number: int) -> list[Event]:
+        attachment = line.get("attachment")
+        if type(attachment) is not dict:
+            return []
+        if attachment.get("type") == "queued_command":
+            text = content_text(attachment.get("prompt"))
+            # `commandMode` names what was queued: prompt, bash, task-notification.
+            injected = attachment.get("commandMode") not in (None, "prompt")
+            flags = {**line, **attachment, "isMeta": injected or line.get("isMeta") or attachment.get("isMeta")}
+            return self._prompt(text, self._base(line, number), flags)
+        text = content_text(attachment.get("content"))
+        return [_say(self._base(line, number), "context", text)] if text else []
+
+
+def _say(event: Event, kind: EventKind, text: str) -> Event:
+    """Make `event` one of words, within the size of an event's text."""
+    event.kind = kind
+    event.role = "user" if kind == "user" else "assistant" if kind == "assistant" else "tool"
+    if len(text) > MAX_TEXT:
+        text, event.truncated = cut(text)
+    event.text = text
+    return event
+
+
+def _copy(base: Event, repeat: bool) -> Event:
+    """A new event of the same line."""
+    return Event(
+        kind="context",
+        line=base.line,
+        uuid=base.uuid,
+        at=base.at,
+        session_id=base.session_id,
+        role="tool",
+        cwd=base.cwd,
+        branch=base.branch,
+        sidechain=base.sidechain,
+        repeat=repeat,
+    )

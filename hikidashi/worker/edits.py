@@ -1,0 +1,93 @@
+"""What people changed since history's tip, committed in their name before a run looks (design section 6, step 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from hikidashi.records.history import blob_id
+from hikidashi.records.library import load_tree
+from hikidashi.times import format_time
+from hikidashi.worker.bench import Bench
+from hikidashi.worker.journal import is_publishable
+from hikidashi.worker.ledger import protect
+from hikidashi.worker.project import find_project
+
+__all__ = ["Edits", "commit_edits"]
+
+#: Written by the program; a person's change there protects nothing.
+_LOG: Final = "memory/cleanup-log.md"
+
+
+@dataclass(slots=True, kw_only=True)
+class Edits:
+    """The live tree, which history's tip now equals, and what had to be committed for that."""
+
+    tree: dict[str, bytes]
+    #: Paths that a person changed, made or deleted.
+    person: list[str] = field(default_factory=list)
+    #: Paths that the project's version control brought.
+    vcs: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+
+def commit_edits(bench: Bench) -> Edits:
+    """Commit what differs from history's tip: `vcs` where it equals the project's HEAD, else `person`.
+
+    A person's paths become protected. The caller holds the guard.
+    """
+    edits = Edits(tree=dict(load_tree(bench.workspace)))
+    tip = bench.history.tip()
+    known = dict(bench.history.tree(tip.id if tip else None))
+    changed = sorted(path for path in edits.tree.keys() | known.keys() if edits.tree.get(path) != known.get(path))
+    if not changed:
+        return edits
+    _sort_out(bench, edits, changed)
+    if edits.vcs:
+        _overlay(known, edits.tree, edits.vcs)
+        bench.history.commit(
+            known,
+            author="vcs",
+            subject=f"{len(edits.vcs)} files from the project's version control",
+            at=bench.clock(),
+        )
+    if edits.person:
+        # Protected first: killed in between, the next start finds the same difference and does both again.
+        at = bench.clock()
+        protect(bench.connection, _person_blobs(edits.tree, edits.person), "person", format_time(at))
+        bench.checkpoint("edits:protected")
+        bench.history.commit(edits.tree, author="person", subject=_subject(edits.person), at=at)
+    bench.checkpoint("edits:committed")
+    return edits
+
+
+def _sort_out(bench: Bench, edits: Edits, changed: list[str]) -> None:
+    project = find_project(bench.workspace)
+    head: Mapping[str, bytes | None] = {}
+    if project is not None:
+        try:
+            if project.tracks_records():
+                head = project.head_texts(changed)
+        except ValueError as exc:
+            edits.notices.append(f"{exc}; changed records count as a person's")
+    for path in changed:
+        from_vcs = path in head and head[path] == edits.tree.get(path)
+        (edits.vcs if from_vcs else edits.person).append(path)
+
+
+def _overlay(tree: dict[str, bytes], live: Mapping[str, bytes], paths: list[str]) -> None:
+    for path in paths:
+        if path in live:
+            tree[path] = live[path]
+        else:
+            tree.pop(path, None)
+
+
+def _person_blobs(live: Mapping[str, bytes], paths: list[str]) -> dict[str, str | None]:
+    records = [path for path in paths if is_publishable(path) and path != _LOG]
+    return {path: blob_id(live[path]) if path in live else None for path in records}
+
+
+def _subject(paths: list[str]) -> str:
+    return f"A person changed {paths[0]}" if len(paths) == 1 else f"A person changed {len(paths)} files"

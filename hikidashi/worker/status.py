@@ -1,0 +1,95 @@
+"""What `hikidashi status` says: backlog, claim, last run, and why nothing happened if nothing did."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from hikidashi.config.settings import EngineChoice, Settings
+from hikidashi.config.workspace import Workspace
+from hikidashi.records.library import read_tree
+from hikidashi.records.linter import read_only_paths
+from hikidashi.staging.claim import read_claim
+from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
+from hikidashi.staging.store import StagingStore, StagingTotals
+from hikidashi.staging.trigger import over_threshold
+from hikidashi.times import Clock, now
+from hikidashi.worker.ledger import RunRow, batch_limit, last_run
+from hikidashi.worker.pause import paused_since
+
+__all__ = ["run_form", "workspace_status"]
+
+
+def workspace_status(
+    workspace: Workspace,
+    settings: Settings,
+    connection: sqlite3.Connection,
+    engine: EngineChoice,
+    *,
+    clock: Clock = now,
+    processes: Processes = SYSTEM_PROCESSES,
+) -> dict[str, Any]:
+    """The JSON form; keys are stable. Reads only: no lock is taken and nothing is mended."""
+    totals = StagingStore(workspace, connection, clock).totals()
+    over = over_threshold(totals, settings, clock())
+    claim = read_claim(workspace, clock=clock, processes=processes, max_seconds=settings.worker.max_seconds)
+    row = last_run(connection)
+    since = paused_since(connection)
+    loaded = read_tree(workspace)
+    return {
+        "workspace": str(workspace.root),
+        "workspace_id": workspace.id,
+        "engine": engine.name,
+        "engine_reason": engine.reason,
+        "staging": {
+            "entries": totals.entries,
+            "bytes": totals.bytes,
+            "pending": totals.pending,
+            "invalid": totals.invalid,
+            "quarantined": totals.quarantined,
+            "over_threshold": over is not None,
+            "over_threshold_reason": over,
+            "batch_limit": batch_limit(connection),
+        },
+        "claim": None
+        if claim is None
+        else {
+            "run_id": claim.claim.run_id if claim.claim else None,
+            "pid": claim.claim.pid if claim.claim else None,
+            "host": claim.claim.host if claim.claim else None,
+            "started_at": claim.claim.started_at if claim.claim else None,
+            "entries": len(claim.claim.consumed_ids) if claim.claim else 0,
+            "alive": claim.alive,
+            "reason": claim.reason,
+        },
+        "last_run": None if row is None else run_form(row),
+        "paused_at": since,
+        "unfinished_publication": workspace.journal.exists(),
+        "read_only": [finding.to_dict() for finding in (*loaded.findings, *read_only_paths(loaded.tree).values())],
+        "idle_reason": None if claim is not None and claim.alive else _idle_reason(totals, over, since, row),
+    }
+
+
+def run_form(row: RunRow) -> dict[str, Any]:
+    """A run as `show --json` and `status --json` print it: its report, with the row's outcome."""
+    report: Mapping[str, Any] = row.report
+    return {**report, "outcome": row.outcome, "started_at": row.started_at, "finished_at": row.finished_at or None}
+
+
+def _idle_reason(
+    totals: StagingTotals, over: str | None, since: str | None, running: bool, row: RunRow | None
+) -> str | None:
+    """Why nothing is consolidated now, in one line."""
+    if since:
+        return f"paused since {since}; run `hikidashi resume`"
+    if not totals.entries and not totals.pending:
+        return "nothing is staged"
+    if over is None:
+        return (
+            f"{totals.entries} entries wait, below every threshold of staging.*; `hikidashi consolidate` runs at once"
+        )
+    if row is not None and row.outcome not in ("done", "partial", "running"):
+        message = row.report.get("message") or row.outcome
+        return f"the last run ended as {row.outcome}: {message}"
+    return f"due ({over}); the next session's end starts it, `hikidashi consolidate` runs at once"

@@ -1,0 +1,76 @@
+"""A session of the real Claude Code, run against a fake Messages API, becomes memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.fake_messages import FakeMessages, run, say
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(180)]
+
+
+def _session(claude: str, home: Path, project: Path, prompt: str, fake: FakeMessages) -> None:
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "ANTHROPIC_BASE_URL": fake.url,
+        "ANTHROPIC_API_KEY": "not-a-key",
+        "DISABLE_TELEMETRY": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "IS_SANDBOX": "1",
+    }
+    done = subprocess.run(
+        [claude, "-p", prompt, "--permission-mode", "bypassPermissions"],
+        cwd=project,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_real_session_is_extracted_consolidated_and_readable(
+    claude: str, home: Path, tmp_path: Path, hikidashi: Callable[..., Any], hikidashi_json: Callable[..., Any]
+) -> None:
+    project = tmp_path / "a project"
+    project.mkdir()
+    hikidashi("init", cwd=project)
+    turns = [
+        [say("I will run the tests."), run("echo 'E   AssertionError: totals differ'; exit 3")],
+        [say("The tests still fail: totals differ. That is left to do.")],
+    ]
+    with FakeMessages(turns) as fake:
+        prompt = "From now on use pnpm instead of npm in this repository. Then run the tests."
+        _session(claude, home, project, prompt, fake)
+        assert len(fake.requests) == 2
+
+    # No PATH: the sessions that the host keeps for this workspace. Settling would take half an hour.
+    (home / ".config" / "hikidashi").mkdir(parents=True)
+    (home / ".config" / "hikidashi" / "config.toml").write_text("[capture]\nsettle_minutes = 0\n")
+    extracted = hikidashi_json("extract", cwd=project)
+    assert extracted["files"] == 1
+    kinds = sorted(entry["kind"] for entry in extracted["entries"])
+    assert kinds == ["decision", "request"], extracted
+
+    report = hikidashi_json("consolidate", "--drain", cwd=project)
+    assert report["outcome"] == "done"
+    decisions = list((project / ".hikidashi" / "memory" / "decisions").glob("*.md"))
+    assert len(decisions) == 1
+    text = decisions[0].read_text(encoding="utf-8")
+    assert "pnpm instead of npm" in text
+    assert "trust: user" in text
+    hikidashi("lint", cwd=project)
+
+    # The same session again: nothing new.
+    assert hikidashi_json("extract", cwd=project)["entries"] == []
+    assert hikidashi_json("status", cwd=project)["staging"]["entries"] == 0

@@ -1,0 +1,154 @@
+"""kill -9 at every step of a run, and then an ordinary run: nothing lost, nothing twice, nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from workshop import Workshop, decision_path, old_path
+
+from hikidashi.worker.bench import CHECKPOINTS
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="os.fork and SIGKILL")
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Driver:
+    """The forking process of `driver.py`."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", f"import sys; sys.path[:0] = {[str(ROOT / 'tests/support'), str(ROOT)]!r}; "
+             f"import runpy; runpy.run_path({str(Path(__file__).with_name('driver.py'))!r}, run_name='__main__')"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+
+    def kill(self, root: Path, **job: object) -> bool:
+        """Do a job in a process of its own; whether it was killed. A job that fails is an error."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"root": str(root), **job}) + "\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        assert answer["killed"] or answer["code"] == 0, answer
+        return bool(answer["killed"])
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(10)
+        self._process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Driver]:
+    driver = Driver()
+    yield driver
+    driver.close()
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Iterator[Workshop]:
+    workshop = Workshop(tmp_path / "project")
+    workshop.keep_old(1, 2, 3)
+    yield workshop
+    workshop.close()
+
+
+def _prepared(root: Path) -> tuple[Workshop, list[str]]:
+    """Two entries, records for clean-up to drop, and a person's note that was never committed."""
+    workshop = Workshop(root)
+    workshop.keep_old(1, 2)
+    workshop.write("memory/workflow/notes.md", "Ours.\n")
+    return workshop, workshop.stage(1, 2)
+
+
+@pytest.fixture(scope="module")
+def passed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The checkpoints that an undisturbed run passes, in order."""
+    names: list[str] = []
+    workshop, _ = _prepared(tmp_path_factory.mktemp("pilot"))
+    workshop.run(checkpoint=names.append)
+    workshop.close()
+    return names
+
+
+def test_an_undisturbed_run_passes_every_checkpoint_but_those_of_taking_back(passed: list[str]) -> None:
+    assert set(CHECKPOINTS) - set(passed) == {"recover:journal-read", "recover:file-taken-back", "recover:taken-back"}
+    assert set(passed) <= set(CHECKPOINTS)
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_a_run_killed_at_any_checkpoint_is_finished_or_taken_up_by_the_next(
+    driver: Driver, tmp_path: Path, passed: list[str], name: str
+) -> None:
+    for occurrence in range(1, passed.count(name) + 1):
+        workshop, ids = _prepared(tmp_path / str(occurrence))
+        assert driver.kill(workshop.workspace.root, checkpoint=name, occurrence=occurrence)
+        assert workshop.drain().exit_code == 0
+        workshop.assert_whole(ids)
+        assert set(workshop.states().values()) == {"consumed"}
+        assert workshop.read("memory/workflow/notes.md") == "Ours.\n"
+        phases = [commit.trailers.get("Phase", ("",))[0] for commit in workshop.history.log()]
+        assert phases.count("integration") == 1
+        workshop.close()
+
+
+@pytest.mark.parametrize("name", [name for name in CHECKPOINTS if name.startswith(("recover:", "publish:"))])
+@pytest.mark.parametrize("edited", [False, True], ids=["untouched", "edited"])
+def test_recovery_killed_at_any_checkpoint_is_recovered_by_the_next(
+    driver: Driver, workshop: Workshop, name: str, edited: bool
+) -> None:
+    ids = workshop.stage(1, 2)
+    root = workshop.workspace.root
+    assert driver.kill(root, checkpoint="publish:file-replaced", occurrence=2)
+    if edited:
+        workshop.write(decision_path(1), "A person's own words.\n")
+    driver.kill(root, checkpoint=name)  # not all are passed on both ways; then it simply ran through
+    if edited:
+        assert workshop.read(decision_path(1)).startswith("A person's own words.")
+    workshop.drain()
+    workshop.assert_whole(ids if not edited else ids[1:])
+    if edited:
+        assert (
+            "A person's own words."
+            in b"".join(text for _, text in workshop.history.versions(decision_path(1)) if text).decode()
+        )
+
+
+def test_twelve_kills_at_random_moments_in_a_row_lose_nothing(driver: Driver, workshop: Workshop) -> None:
+    seed = random.SystemRandom().randrange(1 << 32)
+    chance = random.Random(seed)
+    root, ids = workshop.workspace.root, []
+    for round_ in range(12):
+        ids += workshop.stage(2 * round_ + 1, 2 * round_ + 2)
+        driver.kill(root, after_seconds=chance.uniform(0.0, 0.12))
+        tree = workshop.tree()
+        assert all(data for data in tree.values()), f"seed {seed}"
+    assert workshop.drain().exit_code == 0, f"seed {seed}"
+    workshop.assert_whole(ids)
+    assert set(workshop.states().values()) == {"consumed"}, f"seed {seed}"
+
+
+@pytest.mark.parametrize("name", ["restore:protected", "restore:written", "edits:committed"])
+def test_a_restore_killed_half_way_is_taken_for_a_persons_edit(driver: Driver, workshop: Workshop, name: str) -> None:
+    text = workshop.read(old_path(1))
+    workshop.stage(1)
+    workshop.run()
+    assert old_path(1) not in workshop.tree()
+    workshop.write("memory/workflow/notes.md", "Ours.\n")
+    assert driver.kill(workshop.workspace.root, restore=old_path(1), checkpoint=name)
+    ids = workshop.stage(2)  # without one, a run is idle and leaves the edit uncommitted
+    workshop.drain()
+    if name == "restore:written":
+        assert workshop.read(old_path(1)) == text
+    workshop.assert_whole(ids)

@@ -1,0 +1,102 @@
+"""Migrations under fire: fifty processes at once, and kill -9 in front of every statement."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hikidashi.db.connection import connect
+from hikidashi.db.migrations import LATEST, migrate
+
+ROOT = Path(__file__).resolve().parents[2]
+
+OPENER = """
+import sys, time
+from pathlib import Path
+from hikidashi.db.connection import connect, transaction
+from hikidashi.db.migrations import LATEST, migrate, schema_version
+path, name = Path(sys.argv[1]), sys.argv[2]
+while not path.with_name("go").exists():
+    time.sleep(0.001)
+connection = connect(path)
+migrate(connection)
+with transaction(connection):
+    connection.execute("INSERT INTO meta VALUES (?, '1')", (name,))
+assert schema_version(connection) == LATEST
+"""
+
+#: Opens, migrates, and kills itself in front of the Nth statement; exits 0 when there were fewer.
+VICTIM = """
+import os, signal, sys
+from pathlib import Path
+from hikidashi.db.connection import connect
+from hikidashi.db.migrations import migrate
+left = int(sys.argv[2])
+def trace(statement):
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+connection = connect(Path(sys.argv[1]))
+connection.set_trace_callback(trace)
+migrate(connection)
+"""
+
+
+def schema(path: Path) -> list[str]:
+    connection = sqlite3.connect(path)
+    found = [row[0] for row in connection.execute("SELECT sql FROM sqlite_schema WHERE sql NOT NULL ORDER BY name")]
+    connection.close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    path = tmp_path_factory.mktemp("whole") / "workspace.sqlite"
+    connection = connect(path)
+    migrate(connection)
+    connection.close()
+    return schema(path)
+
+
+def test_fifty_processes_open_and_migrate_one_fresh_database(tmp_path: Path, whole: list[str]) -> None:
+    path = tmp_path / "workspace.sqlite"
+    openers = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPENER, str(path), str(number)], cwd=ROOT, stderr=subprocess.PIPE, text=True
+        )
+        for number in range(50)
+    ]
+    path.with_name("go").touch()
+    for opener in openers:
+        _, errors = opener.communicate(timeout=90)
+        assert (opener.returncode, errors) == (0, "")
+    assert schema(path) == whole
+    connection = sqlite3.connect(path)
+    assert connection.execute("SELECT count(*) FROM meta").fetchone()[0] == 50
+    connection.close()
+
+
+def test_a_migration_killed_anywhere_is_whole_or_not_there(tmp_path: Path, whole: list[str]) -> None:
+    statement = 0
+    while True:
+        path = tmp_path / f"{statement}.sqlite"
+        victim = subprocess.run([sys.executable, "-c", VICTIM, str(path), str(statement)], cwd=ROOT, check=False)
+        found = sqlite3.connect(path)
+        version = found.execute("PRAGMA user_version").fetchone()[0]
+        found.close()
+        assert schema(path) == (whole if version == LATEST else [])
+        connection = connect(path)
+        assert migrate(connection) == version
+        connection.close()
+        assert schema(path) == whole
+        if victim.returncode == 0:
+            break
+        assert victim.returncode == -signal.SIGKILL
+        statement += 1
+    assert statement > len(whole), "it was killed in front of each statement"
