@@ -15,9 +15,8 @@ from typing import Final, Literal
 from hikidashi.config.settings import Settings
 from hikidashi.records.finding import Finding
 from hikidashi.records.library import Library
-from hikidashi.records.linter import Transition, find_secrets, lint_transition, read_only_paths
+from hikidashi.records.linter import Transition, lint_transition, read_only_paths
 from hikidashi.records.record import SUMMARY, Record, Tree, normal_body
-from hikidashi.records.rules_state import FindSecrets
 from hikidashi.staging.entry import Entry
 from hikidashi.times import parse_time
 from hikidashi.worker.choice import content
@@ -42,7 +41,6 @@ def make_lint(
     read_only: Collection[str] = (),
     report: Iterable[ReportRow] = (),
     losses_left: int = 0,
-    find_secrets: FindSecrets = find_secrets,
 ) -> Lint:
     """The linter for a scratch in one phase: gives the errors that the phase brought in."""
     context = Transition(
@@ -54,7 +52,7 @@ def make_lint(
         losses_left=losses_left,
         now=now,
     )
-    return partial(lint_transition, context, find_secrets=find_secrets)
+    return partial(lint_transition, context)
 
 
 def build_materials(
@@ -62,15 +60,13 @@ def build_materials(
     tree: Tree,
     settings: Settings,
     report: Sequence[ReportRow] = (),
-    *,
-    find_secrets: FindSecrets = find_secrets,
 ) -> Materials:
     """The entries, and which records of `memory/` are given in full text up to `worker.memory_tokens`.
 
     The summary comes first, then records near the entries (their session, shared rare words), then open ones, the
     latest first; the others get one index line each as far as a tenth of the tokens goes. What is left out is said.
     """
-    shut = read_only_paths(tree, find_secrets=find_secrets)
+    shut = read_only_paths(tree)
     records = [r for r in Library(tree).records() if r.kind != "knowledge" and r.path not in shut]
     order = sorted(records, key=_urgency(entries, records))
     room = settings.worker.memory_tokens
@@ -157,8 +153,6 @@ def build_cleanup_materials(
     losses_left: int,
     settings: Settings,
     now: datetime,
-    *,
-    find_secrets: FindSecrets = find_secrets,
 ) -> CleanupMaterials:
     """What clean-up may act on: the linter's warnings, twins, replaced chains, overfull sources, aged records.
 
@@ -169,7 +163,7 @@ def build_cleanup_materials(
     for finding in findings:
         if finding.severity == "warning" and finding.code not in warnings[finding.path]:
             warnings[finding.path].append(finding.code)
-    shut = frozenset(read_only_paths(tree, find_secrets=find_secrets))
+    shut = frozenset(read_only_paths(tree))
     limit = settings.cleanup.max_sources
     records = [r for r in library.records() if r.path not in shut and r.kind in ("decision", "request")]
     chains = {path: chain for path, chain in library.replaced_chains.items() if path not in shut}

@@ -60,6 +60,7 @@ class Shelf:
         self._topics: defaultdict[str, set[str]] = defaultdict(set)
         self._wordings: dict[str, Wording] = {}
         self._blocks: defaultdict[tuple[str, Fingerprint], dict[str, Wording]] = defaultdict(dict)
+        self._texts: defaultdict[tuple[str, str], dict[str, Wording]] = defaultdict(dict)
         self._choices: dict[str, Choice] = {}
         self._values: defaultdict[str, set[str]] = defaultdict(set)
         self._undo: list[tuple[str, Record | None]] = []
@@ -109,9 +110,10 @@ class Shelf:
 
     def same_decision(self, wording: Wording, at: datetime) -> Record | None:
         """The decision that says the same; of replaced ones only those still in force at `at`."""
+        candidates = self._blocks.get(("decision", wording.hard), {}) | self._texts.get(("decision", wording.text), {})
         block = {
             path: other
-            for path, other in self._blocks.get(("decision", wording.hard), {}).items()
+            for path, other in candidates.items()
             if self.records[path].status != "replaced" or time_of(self.records[path]) >= at
         }
         path = find_same(wording, block)
@@ -146,6 +148,7 @@ class Shelf:
         text = statement(record.body)
         wording = self._wordings[path] = Wording.of(text)
         self._blocks[record.kind, wording.hard][path] = wording
+        self._texts[record.kind, wording.text][path] = wording
         if record.kind == "decision":
             title, _, rest = text.partition("\n")
             choice = self._choices[path] = read_choice(title, rest)
@@ -162,6 +165,7 @@ class Shelf:
         self._topics[topic_of(record.body)].discard(path)
         wording = self._wordings.pop(path)
         self._blocks[record.kind, wording.hard].pop(path, None)
+        self._texts[record.kind, wording.text].pop(path, None)
         choice = self._choices.pop(path, None)
         for value in choice.chosen if choice else ():
             self._values[value].discard(path)
