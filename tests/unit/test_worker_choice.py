@@ -92,6 +92,8 @@ def test_what_is_replaced(new: str, old: str, replaced: bool) -> None:
     assert got is replaced
 
 
-@pytest.mark.parametrize("text", ["Do not use npm", "npmを使わない", "不要使用npm", "npm 사용 금지 말고", "Kein npm", "Не npm"])
+@pytest.mark.parametrize(
+    "text", ["Do not use npm", "npmを使わない", "不要使用npm", "npm 사용 금지 말고", "Kein npm", "Не npm"]
+)
 def test_a_decision_against_something_is_known(text: str) -> None:
     assert negated(text)
