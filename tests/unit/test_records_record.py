@@ -347,9 +347,9 @@ def test_the_same_bytes_are_parsed_once() -> None:
 
 #: Lines of front matter, most of them nearly as we write them.
 LINES = st.tuples(
-    st.sampled_from(["", "", "  - ", "    ", "  ", "- "]),
-    st.sampled_from(["a", "b", "key_c", "x1", "Y"]),
-    st.sampled_from([": ", ": ", ":", ":  "]),
+    st.sampled_from(["", "", "", "", "", "  - ", "    ", "  "]),
+    st.sampled_from(["a", "b", "c", "d", "key_c", "yes", "x1"]),
+    st.sampled_from([": ", ": ", ": ", ": ", ": ", ":", ":  "]),
     TRICKY
     | TEXT
     | st.sampled_from(['"a b"', '"a" b', "[1, 2]", '["a", ""]', "[]", "[01, 2]", "{}", "w, [x] 'y'", "x\xa0", "\xa0x"])
@@ -357,8 +357,8 @@ LINES = st.tuples(
 ).map("".join)
 
 
-@settings(deadline=None, max_examples=400)
-@given(st.lists(LINES, min_size=1, max_size=6).map(lambda lines: "\n".join(lines) + "\n"))
+@settings(deadline=None, max_examples=300)
+@given(st.lists(LINES, min_size=1, max_size=3).map(lambda lines: "\n".join(lines) + "\n"))
 def test_the_fast_reader_says_what_yaml_says(front: str) -> None:
     fast = frontmatter._read_own_form(front)
     if fast is not None:
