@@ -45,7 +45,8 @@ def enough_quote(text: str) -> bool:
 
 
 _PLAN_TITLE: Final = re.compile(
-    r"^(?:#+\s*)?(?:(?:implementation|final|migration|brainstorming|refactoring|project|the) )?(?:(?:plan|plano|piano|план)\b|計画|计划|계획)(?: (?:for|de|para|pour|to)\b)?\s*[:：—–-]?\s*",
+    r"^(?:#+\s*)?(?:(?:implementation|final|migration|brainstorming|refactoring|project|the) )?(?:(?:plan|plano"
+    r"|piano|план)\b|計画|计划|계획)(?: (?:for|de|para|pour|to)\b)?\s*[:：—–-]?\s*",
     re.IGNORECASE,
 )
 _GENERIC: Final = frozenset(
@@ -95,13 +96,17 @@ def approved_plan(plan: str) -> Finding | None:
 
 
 _PROCEED: Final = re.compile(
-    r"^\W*(?:yes|no|ok(?:ay)?|sure|proceed|continue|go ahead|skip|cancel|stop|done|later|none|not now|approve[d]?|looks? good|sí|sim|oui|ja|はい|いいえ|是|否|네|아니요)\b"
-    r"(?:[,. !]+(?:please|thanks|proceed|continue|go ahead|do it|looks good|commit|push|create (?:the )?pr|all good|start|run it)?)*\W*$",
+    r"^\W*(?:yes|no|ok(?:ay)?|sure|proceed|continue|go ahead|skip|cancel|stop|done|later|none|not now|approve[d]?"
+    r"|looks? good|sí|sim|oui|ja|はい|いいえ|是|否|네|아니요)\b"
+    r"(?:[,. !]+(?:please|thanks|proceed|continue|go ahead|do it|looks good|commit|push|create (?:the )?pr|all"
+    r" good|start|run it)?)*\W*$",
     re.IGNORECASE,
 )
 _NEXT_STEP: Final = re.compile(
-    r"\b(?:shall i|should i|do you want me to|would you like me to|ready to|how (?:would|do) you (?:like|want) (?:me )?to proceed|what(?:'s| is| should i do) next|proceed|next step"
-    r"|commit|push (?:it|this|now)|which (?:file|task|issue|pr|branch|session|execution)|what would you like (?:me )?to (?:do|work))\b",
+    r"\b(?:shall i|should i|do you want me to|would you like me to|ready to|how (?:would|do) you (?:like|want)"
+    r" (?:me )?to proceed|what(?:'s| is| should i do) next|proceed|next step"
+    r"|commit|push (?:it|this|now)|which (?:file|task|issue|pr|branch|session|execution)|what would you like"
+    r" (?:me )?to (?:do|work))\b",
     re.IGNORECASE,
 )
 
@@ -153,13 +158,17 @@ def stated_choice(sentence: str) -> Finding | None:
 
 
 _PICK: Final = re.compile(
-    r"\A\W*(?:(?:hmm+|ok|okay|yes|yeah|yep|i think|i like|i'd|let'?s|go|with|do|use|try|prefer|choose|pick|say|vamos|de|com|usa|prefiro|prefiero|je préfère|nimm)[,. :]*\s*)*"
-    r"(?:(?P<label>option|approach|choice|opción|opcion|opção|opcao|variante|パターン|案|选项|方案|옵션)\s*(?P<word>[A-Ea-e1-6])(?![\w.]*\d)|(?P<letter>[A-E])(?=\)|\.|,|:|\s*[-–—]|\s+(?:option|is|works|for|seems|please|it)\b|\s*$)|(?P<number>[1-6])の(?:方法|案|やり方))"
+    r"\A\W*(?:(?:hmm+|ok|okay|yes|yeah|yep|i think|i like|i'd|let'?s|go|with|do|use|try|prefer|choose|pick|say"
+    r"|vamos|de|com|usa|prefiro|prefiero|je préfère|nimm)[,. :]*\s*)*"
+    r"(?:(?P<label>option|approach|choice|opción|opcion|opção|opcao|variante|パターン|案|选项|方案"
+    r"|옵션)\s*(?P<word>[A-Ea-e1-6])(?![\w.]*\d)|(?P<letter>[A-E])(?=\)|\.|,|:|\s*[-–—]|\s+(?:option|is|works|for"
+    r"|seems|please|it)\b|\s*$)|(?P<number>[1-6])の(?:方法|案|やり方))"
     r"(?P<rest>.*)",
     re.DOTALL,
 )
 _LABELLED: Final = re.compile(
-    r"^[^\w\n]*(?:option|approach|choice|opción|opção|パターン|案|方案|选项|옵션)\s*(?P<key>[A-Ea-e1-6])\b[\s*_:：.)—–-]*(?P<text>\S.*)$",
+    r"^[^\w\n]*(?:option|approach|choice|opción|opção|パターン|案|方案|选项"
+    r"|옵션)\s*(?P<key>[A-Ea-e1-6])\b[\s*_:：.)—–-]*(?P<text>\S.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
 _LETTERED: Final = re.compile(
@@ -173,7 +182,9 @@ _NO_CHOICE: Final = re.compile(
     re.IGNORECASE,
 )
 _ACCEPTING: Final = re.compile(
-    r"^\W*(?:is|works?|sounds?|looks?|seems?|please|for|it is|fine|good|ok|yes|でいき|で行き|でお願い|がいい|でいい|でやっ|でなげ|で(?:す|$)|に(?:し|する)|です|vamos|por favor|s'il|bitte)",
+    r"^\W*(?:is|works?|sounds?|looks?|seems?|please|for|it is|fine|good|ok|yes"
+    r"|でいき|で行き|でお願い|がいい|でいい|でやっ|でなげ|で(?:す"
+    r"|$)|に(?:し|する)|です|vamos|por favor|s'il|bitte)",
     re.IGNORECASE,
 )
 _ERRAND: Final = re.compile(r"^\W*(?:i'?d like|i want|update|push|commit|let'?s tackle|first,? )\b", re.IGNORECASE)
@@ -181,7 +192,8 @@ _ERRAND: Final = re.compile(r"^\W*(?:i'?d like|i want|update|push|commit|let'?s 
 
 #: Questions that say nothing of what is chosen.
 _GENERIC_QUESTION: Final = re.compile(
-    r"^(?:which (?:one|option|approach)? ?(?:would|do|should|feels|sounds|works)\b.{0,60}|what do you (?:think|prefer).{0,40}|does (?:this|that).{0,60}|your (?:choice|preference)|thoughts)\?$|^\W*どちら|^- ",
+    r"^(?:which (?:one|option|approach)? ?(?:would|do|should|feels|sounds|works)\b.{0,60}|what do you (?:think"
+    r"|prefer).{0,40}|does (?:this|that).{0,60}|your (?:choice|preference)|thoughts)\?$|^\W*どちら|^- ",
     re.IGNORECASE,
 )
 #: The answer tells of something done.
@@ -265,5 +277,5 @@ def _accepts(rest: str, chosen: str) -> bool:
         return False
     if len(rest) <= 30 or _ACCEPTING.match(rest):
         return not _ERRAND.match(rest)
-    said = {word for word in re.findall(r"[^\W\d_]{4,}", rest.lower())}
+    said = set(re.findall(r"[^\W\d_]{4,}", rest.lower()))
     return not _ERRAND.match(rest) and len(said & set(re.findall(r"[^\W\d_]{4,}", chosen.lower()))) >= 1

@@ -20,7 +20,8 @@ MAX_PROOFS: Final = 12
 
 _COMMIT: Final = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _REF: Final = re.compile(
-    r"^\s*(?:[ +*!=-]\s+)?(?:[0-9a-f]{6,}\.{2,3}[0-9a-f]{6,}|\[new (?:branch|tag)\]|\+ [0-9a-f]{6,}\.{2,3}[0-9a-f]{6,})\s+(\S+)\s+->\s+(\S+)",
+    r"^\s*(?:[ +*!=-]\s+)?(?:[0-9a-f]{6,}\.{2,3}[0-9a-f]{6,}|\[new (?:branch|tag)\]|\+"
+    r" [0-9a-f]{6,}\.{2,3}[0-9a-f]{6,})\s+(\S+)\s+->\s+(\S+)",
     re.MULTILINE,
 )
 _PULL: Final = re.compile(r"https?://[\w.-]+/[\w./-]+/(?:pull|merge_requests|pullrequest)/\d+")
@@ -29,7 +30,8 @@ _TITLE: Final = re.compile(
 )
 _HOUSEKEEPING: Final = re.compile(
     r"^\W*(?:chore|style|wip|fixup!|squash!|merge|initial(?: commit)?$|bump|format|lint|trigger|force)\b"
-    r"|^(?:\w+(?:\([^)]*\))?!?: )?(?:fix|address|apply|resolve|incorporate|handle)\b.{0,20}\b(?:lint|typos?|formatting|review|comments?|feedback|nits?|conflicts?)\b",
+    r"|^(?:\w+(?:\([^)]*\))?!?: )?(?:fix|address|apply|resolve|incorporate|handle)\b.{0,20}\b(?:lint|typos?"
+    r"|formatting|review|comments?|feedback|nits?|conflicts?)\b",
     re.IGNORECASE,
 )
 _CHANGE: Final = re.compile(r"\b(?:feat|feature|add|adds|implement|introduce|create|support)\b", re.IGNORECASE)
@@ -119,7 +121,7 @@ class Proofs:
 
     def ranked(self) -> list[Proof]:
         """Best first, newest first within a kind."""
-        return sorted(reversed(self.items), key=lambda proof: RANK.index(proof.kind))
+        return sorted(self.items, key=lambda proof: (RANK.index(proof.kind), -proof.place.line))
 
     def to_state(self) -> list[Any]:
         """The JSON form."""

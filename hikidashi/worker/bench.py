@@ -66,3 +66,17 @@ class Bench:
     history: History
     clock: Clock
     checkpoint: Checkpoint = no_checkpoint
+
+    @classmethod
+    def open(
+        cls, workspace: Workspace, connection: sqlite3.Connection, clock: Clock, checkpoint: Checkpoint = no_checkpoint
+    ) -> Bench:
+        """The stores of `workspace` over an open and migrated database."""
+        return cls(
+            workspace=workspace,
+            connection=connection,
+            store=StagingStore(workspace, connection, clock),
+            history=History(workspace.history),
+            clock=clock,
+            checkpoint=checkpoint,
+        )

@@ -27,7 +27,9 @@ __all__ = [
     "note_run",
     "protect",
     "protected_blobs",
+    "run_entries",
     "run_row",
+    "runs_like",
     "set_batch_limit",
     "start_run",
     "unfinished_runs",
@@ -127,6 +129,19 @@ def last_run(connection: sqlite3.Connection) -> RunRow | None:
     """The row of the run that started last."""
     row = _one(connection, "last_run", {})
     return None if row is None else _run(row)
+
+
+def runs_like(connection: sqlite3.Connection, prefix: str) -> list[RunRow]:
+    """The rows of runs whose ID begins with `prefix` (letters and digits only)."""
+    with database_errors("workspace.sqlite"):
+        rows = connection.execute(_SQL["runs_like"], {"prefix": prefix}).fetchall()
+    return [_run(row) for row in rows]
+
+
+def run_entries(connection: sqlite3.Connection, run_id: str) -> list[sqlite3.Row]:
+    """The entries that a run consumed and still has: id, kind, content, disposition, record, reason."""
+    with database_errors("workspace.sqlite"):
+        return connection.execute(_SQL["run_entries"], {"run_id": run_id}).fetchall()
 
 
 def unfinished_runs(connection: sqlite3.Connection, but: str) -> list[RunRow]:

@@ -14,7 +14,6 @@ from hikidashi.errors import UsageError
 from hikidashi.records.history import Commit, History, blob_id
 from hikidashi.staging.claim import HeldClaim, take_claim
 from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
-from hikidashi.staging.store import StagingStore
 from hikidashi.times import Clock, format_time, now
 from hikidashi.ulid import random_ulid
 from hikidashi.worker.bench import Bench, Checkpoint, no_checkpoint
@@ -41,6 +40,16 @@ class RestoreReport:
     #: What recovery found and did before, one line each.
     recovered: list[str]
 
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form; keys are stable."""
+        return {
+            "path": self.path,
+            "commit": self.commit,
+            "from_commit": self.from_commit,
+            "from_at": self.from_at,
+            "recovered": list(self.recovered),
+        }
+
 
 def restore(
     workspace: Workspace,
@@ -60,14 +69,7 @@ def restore(
     """
     name = _record_path(path)
     with _held(workspace, settings, clock, processes) as held:
-        bench = Bench(
-            workspace=workspace,
-            connection=connection,
-            store=StagingStore(workspace, connection, clock),
-            history=History(workspace.history),
-            clock=clock,
-            checkpoint=checkpoint,
-        )
+        bench = Bench.open(workspace, connection, clock, checkpoint)
         bench.store.sweep()
         with held.guard():
             recovered = recover(bench, held.claim.run_id)

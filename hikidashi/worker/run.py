@@ -17,7 +17,6 @@ from typing import Final
 from hikidashi.config.settings import Settings
 from hikidashi.config.workspace import Workspace
 from hikidashi.errors import BudgetSpent, Busy, CorruptData, HikidashiError, StorageFailure
-from hikidashi.records.history import History
 from hikidashi.staging.claim import HeldClaim, take_claim
 from hikidashi.staging.entry import Entry
 from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
@@ -27,7 +26,7 @@ from hikidashi.ulid import random_ulid
 from hikidashi.worker.bench import Bench, Checkpoint, no_checkpoint
 from hikidashi.worker.ledger import batch_limit, close_run, set_batch_limit, start_run
 from hikidashi.worker.outcomes import CONTENT_FAILURES, FAILURES, exit_code, outcome_of
-from hikidashi.worker.pause import paused_since
+from hikidashi.staging.pause import paused_since
 from hikidashi.worker.phases import EngineFactory, Phases
 from hikidashi.worker.recover import recover
 from hikidashi.worker.report import Outcome, RunReport
@@ -70,14 +69,7 @@ def run_consolidation(
     except Busy as exc:
         report.outcome, report.message = "busy", str(exc)
         return report
-    bench = Bench(
-        workspace=workspace,
-        connection=connection,
-        store=StagingStore(workspace, connection, clock),
-        history=History(workspace.history),
-        clock=clock,
-        checkpoint=checkpoint,
-    )
+    bench = Bench.open(workspace, connection, clock, checkpoint)
     run = _Run(bench=bench, settings=settings, held=held, report=report, manual=manual, began=began, sleep=sleep)
     try:
         checkpoint("run:claimed")

@@ -1,100 +1,79 @@
-"""Looking at a run afterwards: its report, its entries, what it changed; and staging again what it discarded."""
+"""Looking at runs that were: which one is meant, what it did to entries and records."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from hikidashi.config.workspace import Workspace
-from hikidashi.db.connection import database_errors, queries
 from hikidashi.errors import CorruptData, UsageError
 from hikidashi.records.history import FileDiff, History
 from hikidashi.staging.entry import Entry
-from hikidashi.staging.store import StagingStore
-from hikidashi.worker.ledger import RunRow, last_run, run_row
-from hikidashi.worker.status import run_form
+from hikidashi.worker.ledger import RunRow, last_run, run_entries, runs_like
 
-__all__ = ["RunDetails", "find_run", "requeue_run", "run_details"]
-
-_SQL: Final = queries("worker")
+__all__ = ["RunDetails", "find_run", "run_details", "run_form"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDetails:
-    """One run with what it worked on."""
+    """One run with its entries' titles and what its commits changed."""
 
-    #: The run's form in `status --json`.
+    #: As `run_form` gives it.
     run: dict[str, Any]
-    #: Phase -> the changes that it published.
+    #: id, disposition, record, reason, and where the entry is still known kind and title.
+    entries: list[dict[str, Any]]
+    #: Phase -> what its commit changed, by path.
     diffs: dict[str, list[FileDiff]]
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form: the run, and under `changes` the unified diffs by phase."""
-        changes = {
-            phase: [{"path": diff.path, "diff": diff.text} for diff in diffs] for phase, diffs in self.diffs.items()
-        }
-        return {**self.run, "changes": changes}
+        """The JSON form: the run's, its entries with titles, and the changes as unified diffs."""
+        diffs = {phase: [{"path": d.path, "diff": d.text} for d in files] for phase, files in self.diffs.items()}
+        return {**self.run, "entries": self.entries, "diffs": diffs}
 
 
-def find_run(connection: sqlite3.Connection, word: str) -> RunRow:
-    """The run with the ID `word`, the only one whose ID begins so, or the newest for `last`.
-
-    Raises `UsageError` when there is none, or more than one.
-    """
-    if word == "last":
+def find_run(connection: sqlite3.Connection, name: str) -> RunRow:
+    """The run whose ID is `name` or begins with it; `last` is the newest. Raises `UsageError`."""
+    if name == "last":
         row = last_run(connection)
         if row is None:
-            raise UsageError("nothing was consolidated here yet; run `hikidashi consolidate`")
+            raise UsageError("there was no run yet; run `hikidashi consolidate`")
         return row
-    prefix = word.upper()
-    with database_errors("workspace.sqlite"):
-        found = [row["run_id"] for row in connection.execute(_SQL["runs_like"], {"prefix": prefix})] if prefix else []
-    if len(found) > 1:
-        raise UsageError(f"more than one run begins with {word!r}; give more of its ID (`hikidashi log` has them)")
-    row = run_row(connection, found[0]) if found else None
-    if row is None:
-        raise UsageError(
-            f"no run {word[:40]!r} here; `hikidashi show last` shows the newest, `hikidashi log` lists them"
-        )
-    return row
+    prefix = name.upper()
+    if not (prefix.isalnum() and prefix.isascii() and len(prefix) <= 26):
+        raise UsageError(f"{name[:60]!r} is no run; give its ID, the beginning of it, or `last`")
+    rows = runs_like(connection, prefix)
+    if len(rows) != 1:
+        problem = "several runs begin" if rows else "no run begins"
+        raise UsageError(f"{problem} with {name}; `hikidashi log` names the run of each commit")
+    return rows[0]
 
 
-def run_details(workspace: Workspace, connection: sqlite3.Connection, word: str) -> RunDetails:
-    """What `hikidashi show` prints. Raises `UsageError` as `find_run` does, `CorruptData` for a damaged history."""
-    row = find_run(connection, word)
-    form = run_form(row)
-    form["entries"] = [_with_entry(connection, entry) for entry in form.get("entries", [])]
+def run_form(row: RunRow) -> dict[str, Any]:
+    """A run as `show --json` and `status --json` print it: its report, with the row's outcome."""
+    report: Mapping[str, Any] = row.report
+    return {**report, "outcome": row.outcome, "started_at": row.started_at, "finished_at": row.finished_at or None}
+
+
+def run_details(workspace: Workspace, connection: sqlite3.Connection, name: str) -> RunDetails:
+    """All about the run that `name` means. Raises `UsageError`, `CorruptData`."""
+    row = find_run(connection, name)
+    run = run_form(row)
+    known = {found["id"]: found for found in run_entries(connection, row.run_id)}
     history = History(workspace.history)
-    return RunDetails(run=form, diffs={phase: history.diff(commit) for phase, commit in _commits(form).items()})
+    return RunDetails(
+        run=run,
+        entries=[{**entry, **_titled(known.get(entry["id"]))} for entry in run.get("entries", ())],
+        diffs={phase: history.diff(commit) for phase, commit in run.get("commits", {}).items()},
+    )
 
 
-def _commits(form: dict[str, Any]) -> dict[str, str]:
-    commits = form.get("commits")
-    return commits if isinstance(commits, dict) else {}
-
-
-def _with_entry(connection: sqlite3.Connection, entry: dict[str, Any]) -> dict[str, Any]:
-    """A disposition with kind, title, trust and source of its entry."""
-    with database_errors("workspace.sqlite"):
-        row = connection.execute(_SQL["entry_content"], {"id": entry["id"]}).fetchone()
-    if row is None:  # a database made anew since
-        return entry
+def _titled(found: sqlite3.Row | None) -> dict[str, str]:
+    """Kind and title; nothing for an entry that was staged again since, or whose content is damaged."""
+    if found is None:
+        return {}
     try:
-        found = Entry.from_json(row["content"])
-    except CorruptData:  # the disposition is worth showing without it
-        return entry
-    return {
-        **entry,
-        "kind": found.kind,
-        "title": found.title,
-        "trust": found.trust,
-        "source": found.source.to_dict(),
-    }
-
-
-def requeue_run(workspace: Workspace, connection: sqlite3.Connection, word: str) -> tuple[str, Sequence[str]]:
-    """Stage again what a run discarded; gives its ID and theirs. Raises `UsageError` as `find_run` does."""
-    row = find_run(connection, word)
-    return row.run_id, StagingStore(workspace, connection).requeue(row.run_id)
+        return {"kind": found["kind"], "title": Entry.from_json(found["content"]).title}
+    except CorruptData:
+        return {"kind": found["kind"]}

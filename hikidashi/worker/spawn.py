@@ -22,9 +22,9 @@ from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.staging.store import StagingStore
 from hikidashi.staging.trigger import over_threshold
 from hikidashi.times import Clock, now
-from hikidashi.worker.pause import paused_since
+from hikidashi.staging.pause import paused_since
 
-__all__ = ["LOG_BYTES", "Started", "spawn_worker", "start_if_due", "worker_command", "worker_environment"]
+__all__ = ["LOG_BYTES", "spawn_worker", "start_if_due", "worker_command", "worker_environment"]
 
 #: A larger log is cut to its newest half before a worker writes on.
 LOG_BYTES: Final = 512 * 1024
@@ -67,9 +67,6 @@ _KEPT_PREFIXES: Final = ("HIKIDASHI_", "LC_", "XDG_")
 
 #: Started workers; kept so that one that ended is reaped by the next start and is no zombie of a server.
 _STARTED: Final[list[subprocess.Popen[bytes]]] = []
-
-#: A process ID, None when none was started, and why in one line.
-Started = tuple[int | None, str]
 
 
 def worker_command() -> list[str]:
@@ -145,18 +142,19 @@ def start_if_due(
     processes: Processes = SYSTEM_PROCESSES,
     command: Sequence[str] | None = None,
     environ: Mapping[str, str] | None = None,
-) -> Started:
-    """Start a worker if enough waits, nobody consolidates and nothing forbids it; says why or why not."""
+) -> str:
+    """Start a worker if enough waits, nobody consolidates and nothing forbids it.
+
+    Gives the reason in one line; '' when none was started (`status` says why).
+    """
     environ = os.environ if environ is None else environ
-    if environ.get("HIKIDASHI_DISABLE", "0") not in ("", "0"):
-        return None, "HIKIDASHI_DISABLE is set"
-    since = paused_since(connection)
-    if since:
-        return None, f"paused since {since}; run `hikidashi resume`"
+    if environ.get("HIKIDASHI_DISABLE", "0") not in ("", "0") or paused_since(connection) is not None:
+        return ""
     reason = over_threshold(StagingStore(workspace, connection, clock).totals(), settings, clock())
     if reason is None:
-        return None, "not enough waits in staging"
+        return ""
     claim = read_claim(workspace, clock=clock, processes=processes, max_seconds=settings.worker.max_seconds)
     if claim is not None and claim.alive:
-        return None, claim.reason
-    return spawn_worker(workspace, command=command, environ=environ), reason
+        return ""
+    spawn_worker(workspace, command=command, environ=environ)
+    return reason

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
 from typing import Any
 
-from hikidashi.config.settings import EngineChoice, Settings
+from hikidashi.config.settings import Settings, resolve_engine
 from hikidashi.config.workspace import Workspace
 from hikidashi.records.library import read_tree
 from hikidashi.records.linter import read_only_paths
@@ -16,27 +15,29 @@ from hikidashi.staging.store import StagingStore, StagingTotals
 from hikidashi.staging.trigger import over_threshold
 from hikidashi.times import Clock, now
 from hikidashi.worker.ledger import RunRow, batch_limit, last_run
-from hikidashi.worker.pause import paused_since
+from hikidashi.staging.pause import paused_since
+from hikidashi.worker.runs import run_form
 
-__all__ = ["run_form", "workspace_status"]
+__all__ = ["workspace_status"]
 
 
 def workspace_status(
     workspace: Workspace,
     settings: Settings,
     connection: sqlite3.Connection,
-    engine: EngineChoice,
     *,
     clock: Clock = now,
     processes: Processes = SYSTEM_PROCESSES,
 ) -> dict[str, Any]:
     """The JSON form; keys are stable. Reads only: no lock is taken and nothing is mended."""
+    engine = resolve_engine(settings)
     totals = StagingStore(workspace, connection, clock).totals()
     over = over_threshold(totals, settings, clock())
     claim = read_claim(workspace, clock=clock, processes=processes, max_seconds=settings.worker.max_seconds)
     row = last_run(connection)
     since = paused_since(connection)
     loaded = read_tree(workspace)
+    shut = [*loaded.findings, *read_only_paths(loaded.tree).values()]
     return {
         "workspace": str(workspace.root),
         "workspace_id": workspace.id,
@@ -48,8 +49,7 @@ def workspace_status(
             "pending": totals.pending,
             "invalid": totals.invalid,
             "quarantined": totals.quarantined,
-            "over_threshold": over is not None,
-            "over_threshold_reason": over,
+            "over_threshold": over,
             "batch_limit": batch_limit(connection),
         },
         "claim": None
@@ -66,29 +66,19 @@ def workspace_status(
         "last_run": None if row is None else run_form(row),
         "paused_at": since,
         "unfinished_publication": workspace.journal.exists(),
-        "read_only": [finding.to_dict() for finding in (*loaded.findings, *read_only_paths(loaded.tree).values())],
+        "read_only": {finding.path: f"line {finding.line}, {finding.code} {finding.message}" for finding in shut},
         "idle_reason": None if claim is not None and claim.alive else _idle_reason(totals, over, since, row),
     }
 
 
-def run_form(row: RunRow) -> dict[str, Any]:
-    """A run as `show --json` and `status --json` print it: its report, with the row's outcome."""
-    report: Mapping[str, Any] = row.report
-    return {**report, "outcome": row.outcome, "started_at": row.started_at, "finished_at": row.finished_at or None}
-
-
-def _idle_reason(
-    totals: StagingTotals, over: str | None, since: str | None, running: bool, row: RunRow | None
-) -> str | None:
+def _idle_reason(totals: StagingTotals, over: str | None, since: str | None, row: RunRow | None) -> str:
     """Why nothing is consolidated now, in one line."""
     if since:
         return f"paused since {since}; run `hikidashi resume`"
     if not totals.entries and not totals.pending:
         return "nothing is staged"
     if over is None:
-        return (
-            f"{totals.entries} entries wait, below every threshold of staging.*; `hikidashi consolidate` runs at once"
-        )
+        return f"{totals.entries} entries wait, below the thresholds of staging.*; `hikidashi consolidate` runs at once"
     if row is not None and row.outcome not in ("done", "partial", "running"):
         message = row.report.get("message") or row.outcome
         return f"the last run ended as {row.outcome}: {message}"

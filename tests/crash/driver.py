@@ -15,10 +15,9 @@ import threading
 import time
 from pathlib import Path
 
-from workshop import PlainEngine, Workshop
-
 from hikidashi.worker.bench import Checkpoint
 from hikidashi.worker.restore import restore
+from tests.support.workshop import PlainEngine, Workshop
 
 
 def _die() -> None:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from workshop import Workshop, decision_path, old_path
 
 from hikidashi.worker.bench import CHECKPOINTS
+from tests.support.workshop import Workshop, decision_path, old_path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="os.fork and SIGKILL")
 
@@ -24,7 +24,7 @@ class Driver:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", f"import sys; sys.path[:0] = {[str(ROOT / 'tests/support'), str(ROOT)]!r}; "
+            [sys.executable, "-c", f"import sys; sys.path[:0] = {[str(ROOT)]!r}; "
              f"import runpy; runpy.run_path({str(Path(__file__).with_name('driver.py'))!r}, run_name='__main__')"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

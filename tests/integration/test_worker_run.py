@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workshop import PlainEngine, Workshop, decision_path, make_entry, old_path
 
 from hikidashi.errors import (
     BudgetSpent,
@@ -27,10 +26,11 @@ from hikidashi.worker.bench import CHECKPOINTS
 from hikidashi.worker.engine import CleanupMaterials, Materials
 from hikidashi.worker.ledger import batch_limit, last_run, losses_left, protected_blobs, set_batch_limit
 from hikidashi.worker.outcomes import exit_code, outcome_of
-from hikidashi.worker.pause import set_paused
+from hikidashi.staging.pause import set_paused
 from hikidashi.worker.report import Operation
 from hikidashi.worker.run import consolidate
 from hikidashi.worker.scratch import Scratch
+from tests.support.workshop import PlainEngine, Workshop, decision_path, make_entry, old_path
 
 
 @pytest.fixture
@@ -354,7 +354,8 @@ def test_an_edit_of_a_record_that_the_run_writes_starts_it_over_on_the_new_text(
     workshop.stage(1)
     workshop.run()
     ids = workshop.stage(2)
-    path, edits = "memory/summary.md", []
+    path = "memory/summary.md"
+    edits: list[str] = []
 
     def edit() -> None:
         if not edits:
@@ -374,7 +375,8 @@ def test_a_person_who_keeps_editing_wins_and_the_entries_wait(workshop: Workshop
     workshop.stage(1)
     workshop.run()
     ids = workshop.stage(2)
-    path, edits = "memory/summary.md", []
+    path = "memory/summary.md"
+    edits: list[str] = []
 
     def edit() -> None:
         edits.append(workshop.read(path) + f"- line {len(edits)}\n")

@@ -146,14 +146,7 @@ class Workshop:
         return Workshop(self.workspace.root, clock=self.now)
 
     def bench(self, checkpoint: Checkpoint = no_checkpoint) -> Bench:
-        return Bench(
-            workspace=self.workspace,
-            connection=self.connection,
-            store=self.store,
-            history=History(self.workspace.history),
-            clock=self.clock,
-            checkpoint=checkpoint,
-        )
+        return Bench.open(self.workspace, self.connection, self.clock, checkpoint)
 
     def stage(self, *numbers: int) -> list[str]:
         entries = [make_entry(number) for number in numbers]

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workshop import WORKSPACE_ID, Workshop, make_entry
 
 from hikidashi.errors import CorruptData
 from hikidashi.staging.entry import Disposition
 from hikidashi.worker.journal import Journal, is_publishable, parse_journal, write_journal
 from hikidashi.worker.recover import recover
 from hikidashi.worker.report import Operation
+from tests.support.workshop import WORKSPACE_ID, Workshop, make_entry
 
 RUN = "01KQS55DE0WR4VJPYNTPRWQWRJ"
 

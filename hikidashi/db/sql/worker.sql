@@ -30,6 +30,14 @@ SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
 SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
 ORDER BY rowid DESC LIMIT 1
 
+-- name: runs_like
+-- `:prefix` is checked to be letters and digits: GLOB knows no other meaning of them.
+SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
+WHERE run_id GLOB :prefix || '*' ORDER BY rowid
+
+-- name: run_entries
+SELECT id, kind, content, disposition, record, reason FROM entries WHERE run_id = :run_id ORDER BY id
+
 -- name: unfinished_runs
 SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
 WHERE outcome = 'running' AND run_id <> :run_id ORDER BY rowid
