@@ -211,7 +211,8 @@ def test_a_diff_shows_what_changed(history: History) -> None:
         "memory/summary.md",
     ]
     assert rest[-1].text == (
-        "--- a/memory/summary.md\n+++ b/memory/summary.md\n@@ -1 +1,2 @@\n # Summary\n+more\n\\ No newline at end of file\n"
+        "--- a/memory/summary.md\n+++ b/memory/summary.md\n"
+        "@@ -1 +1,2 @@\n # Summary\n+more\n\\ No newline at end of file\n"
     )
     assert rest[0].text.startswith("--- a/memory/decisions/a.md\n+++ /dev/null\n")
     assert (rest[1].old, rest[1].new) == (None, b"\xff\n")
