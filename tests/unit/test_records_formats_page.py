@@ -14,9 +14,7 @@ from hikidashi.staging.entry import Entry
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
 TEXT = PAGE.read_text(encoding="utf-8")
-RECORDS = dict(
-    re.findall(r"^`((?:memory|knowledge)/\S+\.md)`[^\n]*\n\n```markdown\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
-)
+RECORDS = dict(re.findall(r"(?ms)^`((?:memory|knowledge)/\S+\.md)`[^\n]*\n\n```markdown\n(.*?)^```$", TEXT))
 
 
 def test_the_page_shows_a_record_of_each_kind() -> None:
