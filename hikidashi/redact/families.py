@@ -1,0 +1,187 @@
+"""How a family of prefixed tokens is described and found.
+
+A family is a prefix that its provider reserved, and the alphabet and length of what follows. It is found by
+looking for the prefix and measuring the run of the alphabet after it: one step over each character, whatever
+the text is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from hikidashi.redact.values import is_random, is_variable
+
+__all__ = ["ALNUM", "CUT_LENGTH", "DIGITS_AND_CAPITALS", "HEX", "WORD", "Family", "Secret", "family", "starts_clean"]
+
+#: Alphabets, as the inside of a character class.
+ALNUM: Final = "A-Za-z0-9"
+WORD: Final = r"A-Za-z0-9_\-"
+HEX: Final = "0-9a-f"
+DIGITS_AND_CAPITALS: Final = "A-Z0-9"
+
+_ALPHABET_NAMES: Final = {
+    ALNUM: "letters and digits",
+    WORD: "letters, digits, `_` and `-`",
+    HEX: "hexadecimal digits",
+    DIGITS_AND_CAPITALS: "capitals and digits",
+}
+
+#: A token that the end of the text cuts off is known by its prefix and this many characters.
+CUT_LENGTH: Final = 12
+
+#: A body without digits whose parts are lower-case words: `sk-ant-your-key-goes-here`.
+_WORDS_ONLY: Final = re.compile(
+    r"(?:[a-z]{1,15}[-_.]){1,12}[a-z]{1,15}|(?i:.{0,20}(?:your|placeholder|example-).{0,60})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret's place in a text: `text[start:end]`."""
+
+    #: Family name, as it appears in `[redacted:kind]`.
+    kind: str
+    start: int
+    end: int
+
+
+def _is_mixed(body: str) -> bool:
+    """Digits, or both cases: what tells twelve characters of a token from a word."""
+    return any(char.isdigit() for char in body) or (body != body.lower() and body != body.upper())
+
+
+def starts_clean(text: str, start: int, refused: str = "") -> bool:
+    """True when no ASCII letter or digit (and none of `refused`) stands before `start`.
+
+    The letter of an escape such as `\\n` in a JSON string is no letter.
+    """
+    if start == 0:
+        return True
+    before = text[start - 1]
+    if before in refused:
+        return False
+    if not (before.isascii() and before.isalnum()):
+        return True
+    return before in "nrtbf" and start > 1 and text[start - 2] == "\\"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """One row of the table of prefixed tokens."""
+
+    kind: str
+    #: Who issues it.
+    provider: str
+    #: Any of these starts the token (or, for an `infix` family, stands in it). Case counts.
+    prefixes: tuple[str, ...]
+    #: Inside of the character class of what follows.
+    alphabet: str
+    #: Characters that follow at least (for an `infix` family: characters of the whole token).
+    length: int
+    #: Exactly `length`, not more: for short prefixes and alphabets that other things share.
+    exact: bool = False
+    #: The prefix stands in the middle: the token reaches to the left as well.
+    infix: bool = False
+    #: Characters before the prefix that rule it out, for prefixes that base64 or identifiers may hold.
+    not_after: str = ""
+    #: Random base64 follows: `+` and `/` may come at once, so the cheap test of `Prefilter` cannot see it.
+    base64: bool = False
+    #: Last word on the body.
+    check: Callable[[str], bool] | None = None
+    _run: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_run", re.compile(f"[{self.alphabet}]*+"))
+
+    @property
+    def shape(self) -> str:
+        """The shape in words, for the documentation; no example that a scanner could take for a live one."""
+        alphabet = _ALPHABET_NAMES.get(self.alphabet) or "characters of `" + self.alphabet.replace("\\", "") + "`"
+        count = f"{self.length}" if self.exact else f"{self.length} or more"
+        prefixes = ", ".join(f"`{prefix}`" for prefix in self.prefixes)
+        if self.infix:
+            return f"{count} {alphabet} with {prefixes} among them"
+        return f"{prefixes} + {count} {alphabet}"
+
+    def find(self, text: str) -> Iterator[Secret]:
+        """The tokens of this family, in order for each prefix."""
+        for prefix in self.prefixes:
+            at = text.find(prefix)
+            while at >= 0:
+                match = self._run.match(text, at + len(prefix))
+                assert match is not None  # an empty run matches too
+                start = self._left(text, at) if self.infix else at
+                end = match.end()
+                if starts_clean(text, start, self.not_after):
+                    end = self._end(text, start, at + len(prefix), end)
+                    if end:
+                        yield Secret(self.kind, start, end)
+                at = text.find(prefix, max(match.end(), at + len(prefix)))
+
+    def _left(self, text: str, at: int) -> int:
+        low = max(0, at - self.length)
+        run = text[low:at]
+        for offset in range(len(run), 0, -1):
+            if self._run.fullmatch(run, offset - 1, offset) is None:
+                return low + offset
+        return low
+
+    def _end(self, text: str, start: int, body_start: int, run_end: int) -> int:
+        """Where the token ends; 0 when this is none."""
+        body = text[start if self.infix else body_start : run_end]
+        dots = len(body) - len(body.rstrip("."))
+        body = body.rstrip(".")
+        end = run_end - dots
+        size = len(body)
+        whole = size == self.length if self.exact else size >= self.length
+        if self.exact and whole:
+            whole = not (text[end : end + 1].isascii() and text[end : end + 1].isalnum())
+        if not whole and not (self._is_cut(text, end, dots) or self._is_unmistakable(body)):
+            return 0
+        if not whole and (size < CUT_LENGTH or size > self.length or not _is_mixed(body)):
+            return 0
+        if is_variable(body) or _WORDS_ONLY.fullmatch(body) or (self.check is not None and not self.check(body)):
+            return 0
+        return end
+
+    def _is_cut(self, text: str, end: int, dots: int) -> bool:
+        if self.infix:
+            return False
+        return dots >= 3 or text.startswith(("...", "…"), end) or not text[end : end + 4].strip("\"'`\n\r)}] ")
+
+    def _is_unmistakable(self, body: str) -> bool:
+        """A shorter body than the provider's is still a (cut or older) token when it is plainly random."""
+        if self.exact or self.infix or len(self.prefixes[0]) < 4:
+            return False
+        return is_random(body) and body != body.lower() and body != body.upper()
+
+
+def family(
+    kind: str,
+    provider: str,
+    prefixes: str,
+    alphabet: str,
+    length: int,
+    *,
+    exact: bool = False,
+    infix: bool = False,
+    not_after: str = "",
+    base64: bool = False,
+    check: Callable[[str], bool] | None = None,
+) -> Family:
+    """A row of the table; `prefixes` are separated by spaces."""
+    return Family(
+        kind=kind,
+        provider=provider,
+        prefixes=tuple(prefixes.split()),
+        alphabet=alphabet,
+        length=length,
+        exact=exact,
+        infix=infix,
+        not_after=not_after,
+        base64=base64,
+        check=check,
+    )

@@ -1,0 +1,180 @@
+"""Private keys: PEM and PGP blocks, whole or cut, with real or escaped line ends; PuTTY files; JSON Web Tokens;
+the unprefixed tokens of Discord, Telegram, Mailgun and Twilio; the AWS secret beside its key id."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from hikidashi.redact.families import Secret, starts_clean
+
+__all__ = [
+    "find_aws_secrets",
+    "find_discord",
+    "find_jwt",
+    "find_mailgun",
+    "find_pem",
+    "find_putty",
+    "find_telegram",
+    "find_twilio",
+]
+
+#: A key is at most this long; further END lines belong to something else.
+_MAX_KEY: Final = 32 * 1024
+_BEGIN: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_END: Final = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?(?:-----)?")
+_BASE64_RUN: Final = re.compile(r"[A-Za-z0-9+/=]{16}")
+#: What may stand between two lines of a key: line ends (also escaped), quotes, indentation, diff marks, line
+#: numbers of a listing, headers of an encrypted key.
+_GAP: Final = r"(?:\\[nrt]|\s\d{1,5}(?=[^A-Za-z0-9+/=])|[+](?=[ \t\"'])|[^A-Za-z0-9+/=\-])"
+_HEADER: Final = r"(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): ?[^\n\\]{0,120}+)"
+_LINES: Final = re.compile(
+    rf"(?:{_GAP}{{0,40}}+(?:{_HEADER}|[A-Za-z0-9+/=]{{20,}}+))*+(?:{_GAP}{{0,8}}[A-Za-z0-9+/=]{{1,80}}+\Z)?"
+)
+_PUTTY: Final = re.compile(r"Private-Lines: \d{1,3}(?:\\[rn]|\s)*(?P<secret>(?:[A-Za-z0-9+/=]{16,}+(?:\\[rn]|\s)*)+)")
+
+_JWT: Final = re.compile(r"eyJ[A-Za-z0-9_\-]{8,8192}+(?:\.[A-Za-z0-9_\-]*+){1,4}")
+_TELEGRAM: Final = re.compile(r":AA(?:[A-Za-z0-9_\-]{32,34}(?![A-Za-z0-9_\-])|[A-Za-z0-9_\-]{12,31}\Z)")
+_DISCORD: Final = re.compile(r"\.(?P<middle>[A-Za-z0-9_\-]{6})\.[A-Za-z0-9_\-]{27,64}(?![A-Za-z0-9_\-])")
+_BASE64_CHARACTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+_WORD_CHARACTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+_MAILGUN: Final = re.compile(r"-[0-9a-f]{8}-[0-9a-f]{8}(?![A-Za-z0-9\-])")
+_TWILIO: Final = re.compile(
+    r"AC[0-9a-f]{32}(?:[\"'\s:,;|=]){1,8}(?:[A-Za-z_]{1,24}[\"'\s:=]{1,6})?(?P<secret>[0-9a-f]{32})(?![0-9a-f])"
+)
+_AWS_ID: Final = re.compile(r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])")
+_AWS_SECRET: Final = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+
+
+def find_pem(text: str, low: str) -> Iterator[Secret]:
+    """Private keys in PEM armour. A block without END reaches as far as its base64 does; one without BEGIN
+    begins where its base64 does. A header with nothing behind it is prose."""
+    at = text.find("-----")
+    while at >= 0:
+        begin = _BEGIN.match(text, at)
+        if begin is not None:
+            end = _pem_end(text, begin.end())
+            if end:
+                yield Secret("private-key", at, end)
+                at = text.find("-----", end)
+                continue
+        else:
+            tail = _END.match(text, at)
+            if tail is not None and (start := _pem_start(text, at)) >= 0:
+                yield Secret("private-key", start, tail.end())
+        at = text.find("-----", at + 5)
+
+
+def _pem_end(text: str, body: int) -> int:
+    limit = min(len(text), body + _MAX_KEY)
+    fence = text.find("-----", body, limit)
+    if fence >= 0 and (closing := _END.match(text, fence)) is not None:
+        return closing.end() if _BASE64_RUN.search(text, body, fence) else 0
+    lines = _LINES.match(text, body, limit)
+    if lines is None or not _BASE64_RUN.search(text, body, lines.end()):
+        return 0
+    return lines.end()
+
+
+def _pem_start(text: str, fence: int) -> int:
+    """Where the base64 before an END line begins; -1 when there is none."""
+    low = max(0, fence - _MAX_KEY, text.rfind("-----", 0, fence) + 5)
+    start, at = -1, fence
+    while at > low:
+        # `n` and `r` go with the backslash of an escaped line end.
+        stripped = text[low:at].rstrip("\r\n \t\"'+,nr\\|>│")
+        line = low + len(stripped.rstrip(_BASE64_CHARACTERS))
+        size = low + len(stripped) - line
+        if size < 16 and (start >= 0 or size == 0):
+            break
+        start = at = line
+    return start if start >= 0 and _BASE64_RUN.search(text, start, fence) else -1
+
+
+def find_putty(text: str, low: str) -> Iterator[Secret]:
+    """The private lines of a PuTTY key file."""
+    for match in _PUTTY.finditer(text):
+        yield Secret("private-key", match.start("secret"), match.end("secret"))
+
+
+def find_jwt(text: str, low: str) -> Iterator[Secret]:
+    """JSON Web Tokens: the first part decodes to a JSON object; three parts, fewer where the text ends."""
+    at = text.find("eyJ")
+    while at >= 0:
+        end = at + 3
+        if starts_clean(text, at, "_-+/"):
+            match = _JWT.match(text, at)
+            if match is not None:
+                end = match.end()
+                if _is_jwt(match.group(), text[end : end + 4]):
+                    yield Secret("jwt", at, end - (match.group().endswith(".") and match.group().count(".") != 2))
+        at = text.find("eyJ", end)
+
+
+def _is_jwt(token: str, after: str) -> bool:
+    parts = token.split(".")
+    cut = after == "" or after.startswith(("...", "…"))
+    if len(parts) < 3 and not (cut and len(parts) == 2 and len(parts[1]) >= 12):
+        return False
+    if len(parts[1]) < 4 and len(parts) != 5:
+        return False
+    try:
+        header = json.loads(base64.urlsafe_b64decode(parts[0] + "=" * (-len(parts[0]) % 4)))
+    except (ValueError, RecursionError, binascii.Error):
+        return False
+    return isinstance(header, dict)
+
+
+def find_telegram(text: str, low: str) -> Iterator[Secret]:
+    """Telegram bot tokens: 8 to 10 digits, `:AA`, 33 characters."""
+    for match in _TELEGRAM.finditer(text):
+        before = text[max(0, match.start() - 12) : match.start()]
+        digits = len(before) - len(before.rstrip("0123456789"))
+        if 8 <= digits <= 10:
+            yield Secret("telegram-token", match.start() - digits, match.end())
+
+
+def find_discord(text: str, low: str) -> Iterator[Secret]:
+    """Discord bot tokens: base64 of the bot's numeric id, six characters, 27 or more."""
+    for match in _DISCORD.finditer(text):
+        head = text[max(0, match.start() - 30) : match.start()]
+        part = head[len(head.rstrip(_WORD_CHARACTERS)) :].lstrip("-_")
+        if len(part) < 22:
+            continue
+        try:
+            decoded = base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+        except (ValueError, binascii.Error):
+            continue
+        if decoded.isdigit():
+            yield Secret("discord-token", match.start() - len(part), match.end())
+
+
+def find_mailgun(text: str, low: str) -> Iterator[Secret]:
+    """Mailgun keys without prefix: 32, 8 and 8 hexadecimal digits."""
+    for match in _MAILGUN.finditer(text):
+        start = match.start() - 32
+        head = text[max(start, 0) : match.start()]
+        if start >= 0 and not head.strip("0123456789abcdef") and starts_clean(text, start, "-_"):
+            yield Secret("mailgun-key", start, match.end())
+
+
+def find_twilio(text: str, low: str) -> Iterator[Secret]:
+    """The auth token beside a Twilio account id; the id itself is no secret."""
+    for match in _TWILIO.finditer(text):
+        yield Secret("twilio-auth-token", match.start("secret"), match.end("secret"))
+
+
+def find_aws_secrets(text: str, low: str) -> Iterator[Secret]:
+    """The 40 characters of a secret access key within reach of an access key id."""
+    for match in _AWS_ID.finditer(text):
+        for start, end in ((match.end(), match.end() + 200), (max(0, match.start() - 120), match.start())):
+            for secret in _AWS_SECRET.finditer(text, start, min(end, len(text))):
+                value = secret.group()
+                if secret.end() == end:  # perhaps the head of something longer
+                    continue
+                if any(c.isdigit() for c in value) and value != value.lower() and value != value.upper():
+                    yield Secret("aws-secret-key", secret.start(), secret.end())

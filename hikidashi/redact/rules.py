@@ -1,0 +1,206 @@
+"""Everything that is redacted, in one list; the documentation's table is made from it.
+
+A family of prefixed tokens is a row of `tokens.FAMILIES`. What is known by its surroundings instead is a row
+of `CONTEXTS` here: a finder, and the shapes that it finds in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from hikidashi.redact import keys, names, native, places
+from hikidashi.redact.families import Secret
+from hikidashi.redact.tokens import FAMILIES
+
+__all__ = ["CONTEXTS", "RULES_VERSION", "Context", "Shape", "describe", "kinds", "render_table"]
+
+#: Raised with every change of what is found, so that what was checked by older rules can be checked again.
+RULES_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """One row of the documentation's table."""
+
+    kind: str
+    provider: str
+    #: What is found, in words; Markdown.
+    shape: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Secrets that are known by what stands around them."""
+
+    #: Called with a text and its lower-case twin of the same length.
+    find: Callable[[str, str], Iterator[Secret]]
+    #: What `find` yields: (kind, provider, shape in words).
+    shapes: tuple[tuple[str, str, str], ...]
+    #: Run only where one of these (lower case) occurs; empty for finders that look for themselves.
+    needles: tuple[str, ...] = ()
+    #: Run only where the text has a long run of token characters (see `prefilter`).
+    in_runs: bool = False
+
+
+_HEADER_NOTE: Final = (
+    "`Authorization` and `Proxy-Authorization` headers of any scheme; `Bearer` + a "
+    "random value and `Basic` + base64 of `user:password` anywhere"
+)
+
+CONTEXTS: Final = (
+    Context(
+        find=keys.find_pem,
+        shapes=(
+            (
+                "private-key",
+                "any",
+                "PEM and PGP blocks `BEGIN … PRIVATE KEY`, also encrypted, OpenSSH, with escaped "
+                "line ends, without END or without BEGIN",
+            ),
+        ),
+    ),
+    Context(
+        find=keys.find_putty,
+        shapes=(("private-key", "PuTTY", "the lines after `Private-Lines:`"),),
+        needles=("private-lines:",),
+        in_runs=True,
+    ),
+    Context(
+        find=keys.find_jwt,
+        shapes=(
+            ("jwt", "any", "three base64url parts of which the first decodes to a JSON object (five when encrypted)"),
+        ),
+        in_runs=True,
+    ),
+    Context(
+        find=keys.find_aws_secrets,
+        shapes=(("aws-secret-key", "AWS", "40 base64 characters near an access key id"),),
+        in_runs=True,
+    ),
+    Context(
+        find=keys.find_telegram,
+        shapes=(("telegram-token", "Telegram", "8 to 10 digits, `:AA`, 32 to 34 letters, digits, `_` and `-`"),),
+    ),
+    Context(
+        find=keys.find_discord,
+        shapes=(
+            ("discord-token", "Discord", "base64 of the bot's number, `.`, 6 characters, `.`, 27 or more characters"),
+        ),
+        in_runs=True,
+    ),
+    Context(
+        find=keys.find_mailgun,
+        shapes=(("mailgun-key", "Mailgun", "32, 8 and 8 hexadecimal digits joined by `-`"),),
+        in_runs=True,
+    ),
+    Context(
+        find=keys.find_twilio,
+        shapes=(("twilio-auth-token", "Twilio", "32 hexadecimal digits beside an account id (`AC` + 32)"),),
+        in_runs=True,
+    ),
+    Context(
+        find=places.find_url_passwords,
+        shapes=(
+            (
+                "url-password",
+                "any",
+                "the password in `scheme://user:password@host` of any scheme, a random value in the "
+                "user's place, Go's `user:password@tcp(host)`, Oracle's `thin:user/password@`",
+            ),
+            ("slack-webhook", "Slack", "the path of `hooks.slack.com/services/…`"),
+            ("discord-webhook", "Discord", "the path of `discord.com/api/webhooks/…`"),
+            ("teams-webhook", "Microsoft Teams", "the path of `….webhook.office.com/…`"),
+            ("google-chat-webhook", "Google Chat", "the path of `chat.googleapis.com/v1/spaces/…`"),
+        ),
+    ),
+    Context(
+        find=places.find_bearer,
+        shapes=(("authorization", "any", _HEADER_NOTE),),
+    ),
+    Context(
+        find=places.find_cookies,
+        shapes=(("cookie", "any", "what `Cookie:` and `Set-Cookie:` headers, `--cookie` and curl's `-b` hold"),),
+    ),
+    Context(
+        find=places.find_signatures,
+        shapes=(
+            (
+                "url-signature",
+                "Azure, AWS, Google",
+                "`sig=`, `X-Amz-Signature=`, `X-Goog-Signature=` + a random value of 40 or more",
+            ),
+        ),
+        in_runs=True,
+    ),
+    Context(
+        find=places.find_options,
+        shapes=(
+            (
+                "password",
+                "command lines",
+                "`curl -u user:…`, `mysql -p…`, `sshpass -p …`, `redis-cli -a …`, `docker login -p "
+                "…`, `ldapsearch -w …`, `openssl -passin pass:…`",
+            ),
+        ),
+    ),
+    Context(
+        find=names.find_named,
+        shapes=(
+            (
+                "password",
+                "any",
+                "values beside `password`, `passwd`, `passphrase`, `pwd`, `DB_PASS` … in environment "
+                "files, YAML, JSON, TOML, code, options, SQL, XML, `.netrc`, prose (`password is …`) "
+                "and what is piped into `--password-stdin`",
+            ),
+            (
+                "secret",
+                "any",
+                "values beside `secret`, `client_secret`, `api_key`, `access_token`, `private_key`, "
+                "`auth_token` …; beside `token`, `auth` and other keys only values that look random",
+            ),
+            ("azure-storage-key", "Azure", "`AccountKey=` + 86 base64 characters and `==`"),
+            ("azure-shared-key", "Azure", "`SharedAccessKey=` + 43 base64 characters and `=`"),
+        ),
+    ),
+    Context(
+        find=native.find_native,
+        shapes=(
+            (
+                "password",
+                "Japanese and others",
+                "values after `パスワード`, `暗証番号`, `密码`, `비밀번호`, `пароль` … with a colon, brackets or a particle",
+            ),
+            (
+                "secret",
+                "Japanese and others",
+                "values after `トークン`, `シークレット`, `APIキー`, `秘密鍵`, `密钥`, `令牌` …",
+            ),
+        ),
+    ),
+)
+
+
+def describe() -> list[Shape]:
+    """Every shape that is redacted, in the order of the documentation's table."""
+    shapes = [Shape(kind=family.kind, provider=family.provider, shape=family.shape) for family in FAMILIES]
+    for context in CONTEXTS:
+        shapes += [Shape(kind=kind, provider=provider, shape=shape) for kind, provider, shape in context.shapes]
+    return sorted(shapes, key=lambda shape: (shape.kind, shape.provider.lower(), shape.shape))
+
+
+def kinds() -> list[str]:
+    """Every kind that may stand in `[redacted:kind]`, sorted."""
+    return sorted({shape.kind for shape in describe()})
+
+
+def render_table() -> str:
+    """The Markdown table of `docs/security.md` between its markers, with a newline at the end."""
+    rows = [f"| `{shape.kind}` | {shape.provider} | {_cell(shape.shape)} |" for shape in describe()]
+    return "\n".join(("| kind | provider | shape |", "| --- | --- | --- |", *rows)) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

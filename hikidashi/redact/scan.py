@@ -1,0 +1,139 @@
+"""Finding and replacing the secrets of a text.
+
+    redact("export GH_TOKEN=…")  ->  "export GH_TOKEN=[redacted:github-token]"
+
+Every text that goes to a model, to staging, to records or to the drawer passes here (design section 5.4).
+Nothing is kept of what was found but its kind and place. The time is proportional to the text's length
+whatever the text is, and `redact(redact(text)) == redact(text)`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from hikidashi.redact.families import Secret
+from hikidashi.redact.prefilter import Prefilter, long_runs
+from hikidashi.redact.rules import CONTEXTS, RULES_VERSION
+from hikidashi.redact.tokens import FAMILIES
+from hikidashi.redact.view import replaced, unwrapped
+
+__all__ = ["RULES_VERSION", "Secret", "find_secrets", "redact"]
+
+_MARKER: Final = re.compile(r"\[redacted:[a-z0-9][a-z0-9\-]{0,60}\]")
+_PREFILTER: Final = Prefilter(FAMILIES)
+
+#: Kinds that say the least about what was found: a more exact kind in the same place wins.
+_VAGUE: Final = {"secret": 2, "password": 2, "authorization": 2, "cookie": 2, "url-password": 1, "url-signature": 1}
+
+#: What a redacted text may uncover is looked for again; real text needs two passes, the second to find nothing.
+_MAX_PASSES: Final = 16
+
+
+def redact(text: str) -> str:
+    """`text` with `[redacted:kind]` in place of each secret; the same object when there is none."""
+    secrets = find_secrets(text)
+    if not secrets:
+        return text
+    parts: list[str] = []
+    last = 0
+    for secret in secrets:
+        parts += (text[last : secret.start], f"[redacted:{secret.kind}]")
+        last = secret.end
+    parts.append(text[last:])
+    return "".join(parts)
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """The secrets of `text`, in order, without overlaps.
+
+    Where several are found in one place, they become one, of the most exact and then longest kind. Markers of
+    an earlier redaction are no secrets; one inside a secret is swallowed by it.
+    """
+    markers = [match.span() for match in _MARKER.finditer(text)] if "[redacted:" in text else []
+    found: list[Secret] = []
+    for _ in range(_MAX_PASSES):
+        new = _one_pass(text, _merged_places([*markers, *((s.start, s.end) for s in found)]))
+        if not new:
+            break
+        found = _merged([*found, *new], markers)
+    return found
+
+
+def _one_pass(text: str, hidden: list[tuple[int, int]]) -> list[Secret]:
+    """What is found when the `hidden` places are taken out; in the original's places."""
+    if hidden:
+        view = replaced(text, hidden)
+        return _in_readings(view.text, view.origin)
+    return _in_readings(text, lambda start, end: (start, end))
+
+
+def _in_readings(text: str, origin: Callable[[int, int], tuple[int, int]]) -> list[Secret]:
+    """What is found in `text` as it stands and with its wrapping undone."""
+    found = [Secret(s.kind, *origin(s.start, s.end)) for s in _scan(text)]
+    view = unwrapped(text)
+    if view is not None:
+        found += [Secret(s.kind, *origin(*view.origin(s.start, s.end))) for s in _scan(view.text)]
+    return found
+
+
+def _scan(text: str) -> list[Secret]:
+    """The secrets of one reading, in no order, with overlaps."""
+    runs = long_runs(text.encode("utf-8", "replace"))
+    low = _lower(text)
+    found: list[Secret] = []
+    if len(runs) > 1:
+        for family in _PREFILTER.worth_looking(text, runs):
+            found += family.find(text)
+    for context in CONTEXTS:
+        if context.in_runs and len(runs) <= 1:
+            continue
+        if context.needles and not any(needle in low for needle in context.needles):
+            continue
+        found += context.find(text, low)
+    return [secret for secret in found if _has_content(text[secret.start : secret.end])]
+
+
+def _has_content(piece: str) -> bool:
+    return any(char.isalnum() for char in piece)
+
+
+def _lower(text: str) -> str:
+    """`text` in lower case, character by character: the one letter that becomes two stays."""
+    low = text.lower()
+    return low if len(low) == len(text) else text.replace("\u0130", "I").lower()
+
+
+def _merged(secrets: Iterable[Secret], markers: list[tuple[int, int]]) -> list[Secret]:
+    """Overlapping secrets as one; markers of an earlier redaction that one overlaps go with it."""
+    pieces = [(s.start, s.end, s) for s in secrets] + [(start, end, None) for start, end in markers]
+    pieces.sort(key=lambda piece: (piece[0], -piece[1]))
+    merged: list[Secret] = []
+    group: list[Secret] = []
+    start = end = -1
+    for first, last, secret in pieces:
+        if first >= end:
+            if group:
+                merged.append(Secret(max(group, key=_rank).kind, start, end))
+            group, start, end = [], first, last
+        end = max(end, last)
+        if secret is not None:
+            group.append(secret)
+    if group:
+        merged.append(Secret(max(group, key=_rank).kind, start, end))
+    return merged
+
+
+def _rank(secret: Secret) -> tuple[int, int, str]:
+    return -_VAGUE.get(secret.kind, 0), secret.end - secret.start, secret.kind
+
+
+def _merged_places(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(places):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], end)
+        else:
+            merged.append((start, end))
+    return merged
