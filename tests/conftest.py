@@ -63,7 +63,9 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 @pytest.fixture(scope="session")
 def corpus() -> Path:
     """The labelled real sessions beside the project; tests that need them skip where they are absent."""
-    folder = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "capture"
-    if not folder.is_dir():
-        pytest.skip("the corpus of real sessions is not beside this checkout")
-    return folder
+    # A linked worktree may stand one folder deeper than the checkout itself.
+    for parent in Path(__file__).resolve().parents[2:4]:
+        folder = parent / "shared" / "corpus" / "capture"
+        if folder.is_dir():
+            return folder
+    pytest.skip("the corpus of real sessions is not beside this checkout")

@@ -10,6 +10,7 @@ import re
 from typing import Final, Literal
 
 from hikidashi.capture.passages import cut, one_line
+from hikidashi.capture.vocabulary import word_list
 
 __all__ = ["AskKind", "ask_kind", "ask_title", "content_words", "is_question", "own_words"]
 
@@ -19,124 +20,166 @@ AskKind = Literal["ask", "weak", "question", "paste", "command", "answer", "plan
 #: How a client starts a session that carries out a plan approved in another one.
 PLAN_PREFIX: Final = "Implement the following plan:"
 
-_ACKNOWLEDGMENTS: Final = frozenset(
-    "yes y yep yeah yup ok okay k sure no nope go ahead proceed continue next done thanks thank you please great good cool nice"
-    " perfect do it that this fine right correct now again retry try keep going carry on lets let's more all of them both a b c d e"
-    " option 1 2 3 4 5 and the then so just with from where we left off start first one two three hi hello hey test"
-    " oui non d'accord daccord continue continuer parfait merci fait fai voila voilà c'est cest suite vas-y vas y"
-    " sí si no dale claro sigue continúa continua gracias hazlo procede adelante listo bien"
-    " sim não nao pode continuar prossiga certo isso obrigado obrigada vai seguir tudo feito"
-    " ja nein weiter mach machen danke genau gut bitte"
-    " да нет хочу давай продолжай ок хорошо готово evet hayır tamam devam davom ha"
-    " はい お願いします 続けて 続き いいえ ありがとう ok お願い 继续 好的 好 是 是的 可以 谢谢 네 예 계속 그래 좋아".split()
+_ACKNOWLEDGMENTS: Final = word_list(
+    "yes y yep yeah yup ok okay k sure no nope go ahead proceed continue next done thanks thank you please great",
+    "good cool nice perfect do it that this fine right correct now again retry try keep going carry on lets let's",
+    "more all of them both a b c d e option 1 2 3 4 5 and the then so just with from where we left off start",
+    "first one two three hi hello hey test oui non d'accord daccord continuer parfait merci fait fai voila voilà",
+    "c'est cest suite vas-y vas sí si dale claro sigue continúa continua gracias hazlo procede adelante listo",
+    "bien sim não nao pode continuar prossiga certo isso obrigado obrigada vai seguir tudo feito ja nein weiter",
+    "mach machen danke genau gut bitte да нет хочу давай продолжай ок хорошо готово evet hayır tamam devam davom",
+    "ha はい お願いします 続けて 続き いいえ ありがとう お願い 继续 好的 好 是 是的 可以 谢谢 네 예 계속 그래 좋아",
 )
 
-_STOPWORDS: Final = frozenset(
-    "the and for that this with from have what when where which will would could should there here they them then than your our you are"
-    " was were been being into onto over under about after before again also just only very some any all can can't don't doesn't not"
-    " make need want like look let's lets please implement continue going really still more most much many now next first last one two"
-    " three these those option options part step steps thing things stuff work working works fix fixed add added done doing does did"
-    " para por con que los las una uno esto esta este todo todos como pero más mas muy bien fazer isso esse essa uma com não nao mais"
-    " pour dans avec les des une que qui est sont pas plus tout tous fait faire cette celui und der die das ein eine nicht mit auf für"
-    .split()
-)  # fmt: skip
+_STOPWORDS: Final = word_list(
+    "the and for that this with from have what when where which will would could should there here they them then",
+    "than your our you are was were been being into onto over under about after before again also just only very",
+    "some any all can can't don't doesn't not make need want like look let's lets please implement continue going",
+    "really still more most much many now next first last one two three these those option options part step",
+    "steps thing things stuff work working works fix fixed add added done doing does did para por con que los las",
+    "una uno esto esta este todo todos como pero más mas muy bien fazer isso esse essa uma com não nao mais pour",
+    "dans avec les des une qui est sont pas plus tout tous fait faire cette celui und der die das ein eine nicht",
+    "mit auf für",
+)
 
 _WORD: Final = re.compile(r"[^\W\d_][\w'’-]*")
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 #: English verbs that begin an order.
-_VERBS: Final = frozenset(
-    "add adjust allow analyze analyse apply archive audit automate backport benchmark break bring build bump bundle cache calculate call change check clean clear close"
-    " collect combine comment commit compare compile complete configure connect consolidate convert copy correct cover create customize cut debug define delete deploy describe"
-    " design detect develop diagnose disable display document drop dump enable ensure establish evaluate expand explore export expose extend extract fetch figure fill find finish fix flag"
-    " format generate get give group guard handle harden hide hook identify implement import improve include increase index init initialize inline insert inspect install integrate introduce"
-    " investigate isolate join keep launch limit link list load localize log look lower maintain make map mark measure merge migrate minify mock modify monitor move normalize open"
-    " optimize optimise organize output overhaul package parse patch persist plan polish populate port prepare prevent print profile propose protect provide publish pull push put rebase rebuild record"
-    " redesign reduce refactor register release reload remove rename render reorganize repair replace replicate report reproduce rerun research resolve respond restore restructure restrict retry"
-    " return reuse revert review rewrite rework roll rotate route run sanitize save scaffold scan schedule search secure send separate serve set setup share ship show simplify skip sort"
-    " speed split standardize start stop store strip structure style submit summarize summarise support swap switch sync tag take teach test tidy tie toggle track train transform"
-    " translate trigger trim try turn tweak unify update upgrade upload use validate verify wire work wrap write rebase squash brainstorm draft".split()
-)  # fmt: skip
+_VERBS: Final = word_list(
+    "add adjust allow analyze analyse apply archive audit automate backport benchmark break bring build bump",
+    "bundle cache calculate call change check clean clear close collect combine comment commit compare compile",
+    "complete configure connect consolidate convert copy correct cover create customize cut debug define delete",
+    "deploy describe design detect develop diagnose disable display document drop dump enable ensure establish",
+    "evaluate expand explore export expose extend extract fetch figure fill find finish fix flag format generate",
+    "get give group guard handle harden hide hook identify implement import improve include increase index init",
+    "initialize inline insert inspect install integrate introduce investigate isolate join keep launch limit link",
+    "list load localize log look lower maintain make map mark measure merge migrate minify mock modify monitor",
+    "move normalize open optimize optimise organize output overhaul package parse patch persist plan polish",
+    "populate port prepare prevent print profile propose protect provide publish pull push put rebase rebuild",
+    "record redesign reduce refactor register release reload remove rename render reorganize repair replace",
+    "replicate report reproduce rerun research resolve respond restore restructure restrict retry return reuse",
+    "revert review rewrite rework roll rotate route run sanitize save scaffold scan schedule search secure send",
+    "separate serve set setup share ship show simplify skip sort speed split standardize start stop store strip",
+    "structure style submit summarize summarise support swap switch sync tag take teach test tidy tie toggle",
+    "track train transform translate trigger trim try turn tweak unify update upgrade upload use validate verify",
+    "wire work wrap write squash brainstorm draft",
+)
 
 #: What makes a statement a report of something to be mended.
 _TROUBLE: Final = re.compile(
-    r"\b(?:broken|breaks?|bugs?|fail(?:s|ed|ing|ure)?|errors?|crash(?:es|ed|ing)?|doesn'?t|does not|don'?t work|isn'?t|is not|aren'?t|can'?t|cannot|won'?t|not working|wrong|missing|slow|leak(?:s|ing)?"
-    r"|issues?|problems?|keeps?|stuck|hangs?|flaky|incorrect|invalid|regression|duplicated?|stale|outdated|vulnerab\w+)\b",
+    r"\b(?:broken|breaks?|bugs?|fail(?:s|ed|ing|ure)?|errors?|crash(?:es|ed|ing)?|doesn'?t|does not|don'?t work"
+    r"|isn'?t|is not|aren'?t|can'?t|cannot|won'?t|not working|wrong|missing|slow|leak(?:s|ing)?"
+    r"|issues?|problems?|keeps?|stuck|hangs?|flaky|incorrect|invalid|regression|duplicated?|stale|outdated"
+    r"|vulnerab\w+)\b",
     re.IGNORECASE,
 )
-_ENGLISH: Final = re.compile(r"\b(?:the|and|is|it|to|of|that|this|we|you|for|in|on|with|are|have|be|do|i'm|i)\b", re.IGNORECASE)
+_ENGLISH: Final = re.compile(
+    r"\b(?:the|and|is|it|to|of|that|this|we|you|for|in|on|with|are|have|be|do|i'm|i)\b", re.IGNORECASE
+)
 
 #: What a Japanese wish ends with.
-_JAPANESE_WISH: Final = re.compile(r"(?:て|で)(?:ください|下さい|ほしい|欲しい|もらえ|くれ|おいて|みて|いただ)|(?:て|で)[。！!、 ]|(?:て|で)$|たい(?:です|。|$|の|ん)|お願い|おねがい|しよう|やろう|してね|よろしく|せよ$|すること")
+_JAPANESE_WISH: Final = re.compile(
+    r"(?:て|で)(?:ください|下さい|ほしい|欲しい|もらえ|くれ|おいて|みて|いただ)"
+    r"|(?:て|で)[。！!、 ]|(?:て|で)$|たい(?:です|。|$|の|ん)|お願い|おねがい"
+    r"|しよう|やろう|してね"
+    r"|よろしく|せよ$|すること"
+)
 _KANA: Final = re.compile(r"[\u3040-\u30ff]")
 
 #: Words of shipping and of going on: an ask that has no others does not say what the work is.
 _CARRIER: Final = re.compile(
-    r"\b(?:commits?|commite|push(?:e[ds])?|pr|prs|pull|request|draft|open|create|merge|rebase|update[sd]?|description|review(?:s|er)?|comments?|respond|reply|branch|main|master|parent|git|github|remote"
-    r"|deploy|everything|changes?|current|code|latest|conflicts?|origin|again|continue|continuar|continua|seguir|sigue|continuing|login|log|browser|terminar|fases?|proxim[ao]s|tarefas|tareas|tasks?|implementar?|trabalhar"
-    r"|pode|puedes|version|ready|draft|skill|using|it|this|that|all|with|to|the|a|and|then|for|please|our|my|up|in|on|from)\b|直前|まで|お願いします|ありがとうございました|やって|おいて|してください|もらえる|続き|よろしく|続けて|デプロイ|继续|계속",
+    r"\b(?:commits?|commite|push(?:e[ds])?|pr|prs|pull|request|draft|open|create|merge|rebase|update[sd]?"
+    r"|description|review(?:s|er)?|comments?|respond|reply|branch|main|master|parent|git|github|remote"
+    r"|deploy|everything|changes?|current|code|latest|conflicts?|origin|again|continue|continuar|continua|seguir"
+    r"|sigue|continuing|login|log|browser|terminar|fases?|proxim[ao]s|tarefas|tareas|tasks?|implementar?|trabalhar"
+    r"|pode|puedes|version|ready|draft|skill|using|it|this|that|all|with|to|the|a|and|then|for|please|our|my|up"
+    r"|in|on|from)\b|直前|まで|お願いします|ありがとうございました|やって|おいて|してください|もらえる|続き|よろしく|続けて|デプロイ|继续|계속",
     re.IGNORECASE,
 )
 
 #: Openings of talk: what follows is told, not wanted.
 _TALK: Final = re.compile(
-    r"\A(?:i (?:\w+ly )?(?:put|moved|made|did|added|removed|changed|updated|reset|pushed|fixed|tried|got|get|set|ran|was|am|mean|guess|wonder|just|think|see|saw|have|had|did|know|understand|believe)|i'm|i've|i'll|that(?:'s| is| was)|it(?:'s| is| was)|this (?:is|was)|there(?:'s| is| are| was)|in theory"
-    r"|hang on|wait|sorry|whoops|oh|ah|never ?mind|no worries|you(?:'re| are| were)|they|he|she|we(?:'re| have| had| are| were)|still|what|not sure|looks like|looking|same|wondering|nothing|maybe"
+    r"\A(?:i (?:\w+ly )?(?:put|moved|made|did|added|removed|changed|updated|reset|pushed|fixed|tried|got|get|set"
+    r"|ran|was|am|mean|guess|wonder|just|think|see|saw|have|had|did|know|understand|believe)|i'm|i've|i'll"
+    r"|that(?:'s| is| was)|it(?:'s| is| was)|this (?:is|was)|there(?:'s| is| are| was)|in theory"
+    r"|hang on|wait|sorry|whoops|oh|ah|never ?mind|no worries|you(?:'re| are| were)|they|he|she|we(?:'re| have|"
+    r" had| are| were)|still|what|not sure|looks like|looking|same|wondering|nothing|maybe"
     r"|eu (?:dei|tinha|perguntei)|yo |je |ich |acho|coloquei|fiz|parece|entendi|ainda|aún|sigue)\b",
     re.IGNORECASE,
 )
 _HEADING: Final = re.compile(r"\A\s*#+\s*\S")
 
 _COMMAND: Final = re.compile(
-    r"\A\s*(?:[$❯%#>!]\s+)?(?:npx|npm|pnpm|yarn|bun|git|gh|cd|ls|cat|curl|wget|docker|docker-compose|kubectl|python3?|pip3?|node|sudo"
-    r"|ssh|scp|mkdir|rm|cp|mv|chmod|chown|brew|apt(?:-get)?|systemctl|pm2|psql|redis-cli|claude|export|source|echo|grep|find|make|go)"
+    r"\A\s*(?:[$❯%#>!]\s+)?(?:npx|npm|pnpm|yarn|bun|git|gh|cd|ls|cat|curl|wget|docker|docker-compose|kubectl"
+    r"|python3?|pip3?|node|sudo"
+    r"|ssh|scp|mkdir|rm|cp|mv|chmod|chown|brew|apt(?:-get)?|systemctl|pm2|psql|redis-cli|claude|export|source"
+    r"|echo|grep|find|make|go)"
     r"\s+[-./~\w@:$'\"]"
 )
-_IMPERATIVE_WORDS: Final = re.compile(r"\A\s*(?:make|go|find|echo|node|export|source)\s+(?:sure|ahead|the|a|all|it|this|an|back|through|with|out|and|me)\b", re.I)
+_IMPERATIVE_WORDS: Final = re.compile(
+    r"\A\s*(?:make|go|find|echo|node|export|source)\s+(?:sure|ahead|the|a|all|it|this|an|back|through|with|out"
+    r"|and|me)\b",
+    re.IGNORECASE,
+)
 
 _PASTE: Final = re.compile(
-    r"\A\s*(?:[{\[<⚠]|===|---|\+\+\+|╭|│|⏺|❯|✕|✗|▲|process \"|Traceback|npm (?:ERR!|error)|error:|Error:|\d{4}-\d\d-\d\d[T ]|\w+@[\w.-]+[ :~])"
+    r"\A\s*(?:[{\[<⚠]|===|---|\+\+\+|╭|│|⏺|❯|✕|✗|▲|process \"|Traceback|npm (?:ERR!|error)|error:|Error:"
+    r"|\d{4}-\d\d-\d\d[T ]|\w+@[\w.-]+[ :~])"
 )
 _TERMINAL: Final = re.compile(
-    r"^\s*(?:[$❯%] |at \S+ \(|File \"|\w+@[\w.-]+[:~ ].*[$%#] |npm (?:ERR!|error)|--- FAIL|⎿|\d\d:\d\d:\d\d)|\bTraceback \(most recent|\"level\":\"",
+    r"^\s*(?:[$❯%] |at \S+ \(|File \"|\w+@[\w.-]+[:~ ].*[$%#] |npm (?:ERR!|error)|--- FAIL|⎿|\d\d:\d\d:\d\d)"
+    r"|\bTraceback \(most recent|\"level\":\"",
     re.MULTILINE,
 )
 
 #: A line that is a shell command: several of them are a script to run, not words.
 _SHELL_LINE: Final = re.compile(
-    r"^\s*(?:[$#] )?(?:sudo|cd|git|npm|npx|pnpm|yarn|pip3?|python3?|node|docker|kubectl|systemctl|pm2|psql|grep|cat|ls|cp|mv|rm|curl|chmod|chown|mkdir|tar"
+    r"^\s*(?:[$#] )?(?:sudo|cd|git|npm|npx|pnpm|yarn|pip3?|python3?|node|docker|kubectl|systemctl|pm2|psql|grep"
+    r"|cat|ls|cp|mv|rm|curl|chmod|chown|mkdir|tar"
     r"|export|find|sed|awk|echo|nano|tail|netstat|ss|certbot|ssh|scp|brew|apt(?:-get)?)\s+\S",
     re.MULTILINE,
 )
 
 _POLITE: Final = re.compile(
-    r"\A\s*(?:(?:ok|okay|cool|great|alright|hmm|oh|ah|so|and|now|also|yes|yeah|hey|hi)[,. ]+)*(?:can|could|would|will) (?:you|we|u)\b(?! (?:explain|tell|see|check|look|show))|\bplease\b|\b(?:puedes|podrías|pode|poderia|consegue|peux-tu|pourrais-tu|kannst du|könntest du)\b"
+    r"\A\s*(?:(?:ok|okay|cool|great|alright|hmm|oh|ah|so|and|now|also|yes|yeah|hey|hi)[,. ]+)*(?:can|could|would"
+    r"|will) (?:you|we|u)\b(?! (?:explain|tell|see|check|look|show))|\bplease\b|\b(?:puedes|podrías|pode|poderia"
+    r"|consegue|peux-tu|pourrais-tu|kannst du|könntest du)\b"
     r"|(?:てもらえる|てくれる|てください|してほしい|できますか|해줘|해 줘|请)",
     re.IGNORECASE,
 )
 _INTERROGATIVE: Final = re.compile(
-    r"\A\s*(?:q:|(?:ok|okay|cool|hmm|oh|so|and|wait|uh|hm)[,. ]+)*\s*(?:what|why|how|where|which|who|when|is|are|was|were|does|do|did|has|have|had|am"
-    r"|qué|que es|cómo|como|por qué|porque|por que|dónde|onde|cuál|qual|quais|quem|pq|o que|qu'est|pourquoi|comment|où|quel|quelle|est-ce"
+    r"\A\s*(?:q:|(?:ok|okay|cool|hmm|oh|so|and|wait|uh|hm)[,. ]+)*\s*(?:what|why|how|where|which|who|when|is|are"
+    r"|was|were|does|do|did|has|have|had|am"
+    r"|qué|que es|cómo|como|por qué|porque|por que|dónde|onde|cuál|qual|quais|quem|pq|o que|qu'est|pourquoi"
+    r"|comment|où|quel|quelle|est-ce"
     r"|was|warum|wie|wo|welche|wer|где|что|почему|как|какой|сколько|nima|nega)\b",
     re.IGNORECASE,
 )
 
 _LEADING: Final = re.compile(
-    r"\A(?:\s|[#>*•●■▶✅🎉🔍🔧📝🚀📋_=`-]|\d+[.)]\s|(?:ultrathink|think hard(?:er)?|megathink|q:|ok|okay|hmm+|mmm|alright|all right|great|perfect|cool|nice|so|oh|ah|ahh?|argh+|yes|yeah|yep|yup|sure|thanks|thank you|hey|hi|hm+|uh+|um+|um"
-    r"|now|then|also|and|but|actually|first|finally|next|please|pls|sim|sí|ok,|bom|agora|ahora|bien|oui)\b[,.:!]*\s|'(?:[A-Za-z]:|~|/)[^'\n]{1,300}')+",
+    r"\A(?:\s|[#>*•●■▶✅🎉🔍🔧📝🚀📋_=`-]|\d+[.)]\s|(?:ultrathink|think hard(?:er)?|megathink|q:|ok|okay|hmm+|mmm"
+    r"|alright|all right|great|perfect|cool|nice|so|oh|ah|ahh?|argh+|yes|yeah|yep|yup|sure|thanks|thank you|hey"
+    r"|hi|hm+|uh+|um+|um"
+    r"|now|then|also|and|but|actually|first|finally|next|please|pls|sim|sí|ok,|bom|agora|ahora|bien"
+    r"|oui)\b[,.:!]*\s|'(?:[A-Za-z]:|~|/)[^'\n]{1,300}')+",
     re.IGNORECASE,
 )
 #: Openings of a wish that say nothing of it.
 _OPENING: Final = re.compile(
-    r"\A(?:(?:can|could|would|will) (?:you|we|u) (?:please |also |just |maybe )*|please |(?:i|we) (?:would |'d )?(?:like|want|need)(?: you)? to |i'd like (?:you )?to |let'?s (?:please |just |also )*"
-    r"|(?:i think )?(?:we|you) (?:should|can|could|need to|have to|must)(?: also| just| probably)* |i(?:'d| would) like (?:to have )?|help me (?:to )?|go ahead and |now )+",
+    r"\A(?:(?:can|could|would|will) (?:you|we|u) (?:please |also |just |maybe )*|please |(?:i|we) (?:would |'d"
+    r" )?(?:like|want|need)(?: you)? to |i'd like (?:you )?to |let'?s (?:please |just |also )*"
+    r"|(?:i think )?(?:we|you) (?:should|can|could|need to|have to|must)(?: also| just| probably)* |i(?:'d|"
+    r" would) like (?:to have )?|help me (?:to )?|go ahead and |now )+",
     re.IGNORECASE,
 )
 
 
 def content_words(text: str) -> int:
     """How many words of `text` mean something alone; two CJK characters count as one."""
-    words = sum(1 for word in _WORD.findall(text) if len(word) >= 4 and word.lower() not in _STOPWORDS and not _CJK.match(word))
+    words = sum(
+        1 for word in _WORD.findall(text) if len(word) >= 4 and word.lower() not in _STOPWORDS and not _CJK.match(word)
+    )
     return words + len(_CJK.findall(text)) // 2
 
 
@@ -150,7 +193,7 @@ def is_question(text: str) -> bool:
     stripped = text.strip()
     if _POLITE.search(stripped):
         return False
-    if stripped.endswith(("?", "？")) or stripped.endswith(("ですか", "ますか", "까요", "吗", "呢")):
+    if stripped.endswith(("?", "？", "ですか", "ますか", "까요", "吗", "呢")):
         return True
     return bool(_INTERROGATIVE.match(stripped))
 
@@ -183,7 +226,7 @@ def ask_kind(text: str) -> AskKind:
         return "plan"
     if stripped[0] in "/!" and len(stripped) < 200:
         return "command"
-    head = stripped[:4_000]
+    head = stripped[:1_500]
     if _PASTE.match(head) or (head.count("\n") > 2 and len(_TERMINAL.findall(head)) >= 2):
         return "paste"
     if _COMMAND.match(head) and not _IMPERATIVE_WORDS.match(head):
@@ -197,7 +240,11 @@ def ask_kind(text: str) -> AskKind:
     lines = [written for written in head.split("\n") if written.strip()]
     if len(lines) > 2 and len(_SHELL_LINE.findall(head)) * 5 >= len(lines) * 2:
         return "command"
-    if content_words(line) < 3 or content_words(_CARRIER.sub(" ", line)) < 2 or line.startswith(("http://", "https://")):
+    if (
+        content_words(line) < 3
+        or content_words(_CARRIER.sub(" ", line)) < 2
+        or line.startswith(("http://", "https://"))
+    ):
         return "weak"
     return "ask" if is_wish(line) or (len(head) > 600 and _HEADING.match(head)) else "weak"
 

@@ -29,7 +29,8 @@ TRACKED: Final[frozenset[Family]] = frozenset(
 
 #: Slips that a compiler points at: mended in a minute, met by nobody again.
 _SLIP: Final = re.compile(
-    r"never used|unused|possibly '?(?:undefined|null)|implicitly has an? '?any|is not assignable|no-unused|prettier|unexpected any|expected \d+ arguments|does not exist on type"
+    r"never used|unused|possibly '?(?:undefined|null)|implicitly has an? '?any|is not assignable|no-unused"
+    r"|prettier|unexpected any|expected \d+ arguments|does not exist on type"
     r"|is declared but|unescaped-entities|has no exported member|undefined: \w+$|cannot use .{1,60} as ",
     re.IGNORECASE,
 )

@@ -11,7 +11,15 @@ from hikidashi.capture.asks import content_words
 from hikidashi.capture.passages import cut, one_line
 from hikidashi.source import Trust
 
-__all__ = ["MIN_QUOTE", "Finding", "answered_questions", "approved_plan", "enough_quote", "picked_option", "stated_choice"]
+__all__ = [
+    "MIN_QUOTE",
+    "Finding",
+    "answered_questions",
+    "approved_plan",
+    "enough_quote",
+    "picked_option",
+    "stated_choice",
+]
 
 #: Characters (NFC, whitespace folded) that a quote needs to be evidence (design section 5.6).
 MIN_QUOTE: Final = 12
@@ -37,9 +45,25 @@ def enough_quote(text: str) -> bool:
 
 
 _PLAN_TITLE: Final = re.compile(
-    r"^(?:#+\s*)?(?:(?:implementation|final|migration|brainstorming|refactoring|project|the) )?(?:(?:plan|plano|piano|план)\b|計画|计划|계획)(?: (?:for|de|para|pour|to)\b)?\s*[:：—–-]?\s*", re.IGNORECASE
+    r"^(?:#+\s*)?(?:(?:implementation|final|migration|brainstorming|refactoring|project|the) )?(?:(?:plan|plano"
+    r"|piano|план)\b|計画|计划|계획)(?: (?:for|de|para|pour|to)\b)?\s*[:：—–-]?\s*",
+    re.IGNORECASE,
 )
-_GENERIC: Final = frozenset({"context", "overview", "summary", "goal", "background", "plan", "problem", "implementation plan", "contexto", "概要", "背景"})
+_GENERIC: Final = frozenset(
+    {
+        "context",
+        "overview",
+        "summary",
+        "goal",
+        "background",
+        "plan",
+        "problem",
+        "implementation plan",
+        "contexto",
+        "概要",
+        "背景",
+    }
+)
 
 
 def _plan_title(lines: list[str]) -> str:
@@ -62,17 +86,27 @@ def approved_plan(plan: str) -> Finding | None:
         headings = [line for line in lines if line.startswith("#")][:20]
         opening = body[: max(300, MAX_PLAN - sum(len(h) + 1 for h in headings) - 20)]
         body = cut(opening, len(opening)).rstrip() + "\n…\n" + "\n".join(h for h in headings if h not in opening)
-    return Finding(title=cut(f"Plan: {title}", 180), body=body[:MAX_PLAN], quote="", why="A person approved this plan.", trust="assistant")
+    return Finding(
+        title=cut(f"Plan: {title}", 180),
+        body=body[:MAX_PLAN],
+        quote="",
+        why="A person approved this plan.",
+        trust="assistant",
+    )
 
 
 _PROCEED: Final = re.compile(
-    r"^\W*(?:yes|no|ok(?:ay)?|sure|proceed|continue|go ahead|skip|cancel|stop|done|later|none|not now|approve[d]?|looks? good|sí|sim|oui|ja|はい|いいえ|是|否|네|아니요)\b"
-    r"(?:[,. !]+(?:please|thanks|proceed|continue|go ahead|do it|looks good|commit|push|create (?:the )?pr|all good|start|run it)?)*\W*$",
+    r"^\W*(?:yes|no|ok(?:ay)?|sure|proceed|continue|go ahead|skip|cancel|stop|done|later|none|not now|approve[d]?"
+    r"|looks? good|sí|sim|oui|ja|はい|いいえ|是|否|네|아니요)\b"
+    r"(?:[,. !]+(?:please|thanks|proceed|continue|go ahead|do it|looks good|commit|push|create (?:the )?pr|all"
+    r" good|start|run it)?)*\W*$",
     re.IGNORECASE,
 )
 _NEXT_STEP: Final = re.compile(
-    r"\b(?:shall i|should i|do you want me to|would you like me to|ready to|how (?:would|do) you (?:like|want) (?:me )?to proceed|what(?:'s| is| should i do) next|proceed|next step"
-    r"|commit|push (?:it|this|now)|which (?:file|task|issue|pr|branch|session|execution)|what would you like (?:me )?to (?:do|work))\b",
+    r"\b(?:shall i|should i|do you want me to|would you like me to|ready to|how (?:would|do) you (?:like|want)"
+    r" (?:me )?to proceed|what(?:'s| is| should i do) next|proceed|next step"
+    r"|commit|push (?:it|this|now)|which (?:file|task|issue|pr|branch|session|execution)|what would you like"
+    r" (?:me )?to (?:do|work))\b",
     re.IGNORECASE,
 )
 
@@ -85,7 +119,9 @@ def answered_questions(data: dict[str, object] | None, given: dict[str, object],
         pairs = [(str(q), ", ".join(map(str, a)) if isinstance(a, list) else str(a)) for q, a in answers.items()]
     else:
         pairs = [(q, a) for q, a in re.findall(r'"([^"]{3,400})"\s*=\s*"([^"]{1,600})"', text)]
-    kept = [(one_line(q), one_line(a)) for q, a in pairs if a.strip() and not _PROCEED.match(a) and not _NEXT_STEP.search(q)]
+    kept = [
+        (one_line(q), one_line(a)) for q, a in pairs if a.strip() and not _PROCEED.match(a) and not _NEXT_STEP.search(q)
+    ]
     if not kept:
         return None
     question, answer = kept[0]
@@ -102,7 +138,11 @@ def _described(given: dict[str, object], question: str, answer: str) -> str:
         if isinstance(item, dict) and one_line(str(item.get("question", ""))) == question:
             options: Any = item.get("options")
             for option in options if isinstance(options, list) else []:
-                if isinstance(option, dict) and one_line(str(option.get("label", ""))) == answer and option.get("description"):
+                if (
+                    isinstance(option, dict)
+                    and one_line(str(option.get("label", ""))) == answer
+                    and option.get("description")
+                ):
                     return " — " + cut(one_line(str(option["description"])), 300)
     return ""
 
@@ -112,32 +152,49 @@ def stated_choice(sentence: str) -> Finding | None:
     if not sentence or not enough_quote(sentence):
         return None
     words = one_line(sentence).strip(" .-*")
-    return Finding(title=cut(words[:1].upper() + words[1:], 180), body=words, quote=words, why="The person said so.", trust="user")
+    return Finding(
+        title=cut(words[:1].upper() + words[1:], 180), body=words, quote=words, why="The person said so.", trust="user"
+    )
 
 
 _PICK: Final = re.compile(
-    r"\A\W*(?:(?:hmm+|ok|okay|yes|yeah|yep|i think|i like|i'd|let'?s|go|with|do|use|try|prefer|choose|pick|say|vamos|de|com|usa|prefiro|prefiero|je préfère|nimm)[,. :]*\s*)*"
-    r"(?:(?P<label>option|approach|choice|opción|opcion|opção|opcao|variante|パターン|案|选项|方案|옵션)\s*(?P<word>[A-Ea-e1-6])(?![\w.]*\d)|(?P<letter>[A-E])(?=\)|\.|,|:|\s*[-–—]|\s+(?:option|is|works|for|seems|please|it)\b|\s*$)|(?P<number>[1-6])の(?:方法|案|やり方))"
+    r"\A\W*(?:(?:hmm+|ok|okay|yes|yeah|yep|i think|i like|i'd|let'?s|go|with|do|use|try|prefer|choose|pick|say"
+    r"|vamos|de|com|usa|prefiro|prefiero|je préfère|nimm)[,. :]*\s*)*"
+    r"(?:(?P<label>option|approach|choice|opción|opcion|opção|opcao|variante|パターン|案|选项|方案"
+    r"|옵션)\s*(?P<word>[A-Ea-e1-6])(?![\w.]*\d)|(?P<letter>[A-E])(?=\)|\.|,|:|\s*[-–—]|\s+(?:option|is|works|for"
+    r"|seems|please|it)\b|\s*$)|(?P<number>[1-6])の(?:方法|案|やり方))"
     r"(?P<rest>.*)",
     re.DOTALL,
 )
 _LABELLED: Final = re.compile(
-    r"^[^\w\n]*(?:option|approach|choice|opción|opção|パターン|案|方案|选项|옵션)\s*(?P<key>[A-Ea-e1-6])\b[\s*_:：.)—–-]*(?P<text>\S.*)$", re.IGNORECASE | re.MULTILINE
+    r"^[^\w\n]*(?:option|approach|choice|opción|opção|パターン|案|方案|选项"
+    r"|옵션)\s*(?P<key>[A-Ea-e1-6])\b[\s*_:：.)—–-]*(?P<text>\S.*)$",
+    re.IGNORECASE | re.MULTILINE,
 )
-_LETTERED: Final = re.compile(r"^\s*(?:[-*|]\s*)?(?:#+\s*)?(?:\*\*)?\(?(?P<key>[A-E])(?:\*\*)?[.):](?:\*\*)?\s*(?P<text>\S.*)$", re.MULTILINE)
+_LETTERED: Final = re.compile(
+    r"^\s*(?:[-*|]\s*)?(?:#+\s*)?(?:\*\*)?\(?(?P<key>[A-E])(?:\*\*)?[.):](?:\*\*)?\s*(?P<text>\S.*)$", re.MULTILINE
+)
 _NUMBERED: Final = re.compile(r"^(?:#+\s*)?(?:\*\*)?(?P<key>[1-6])[.)]\s*(?P<text>\S.*)$", re.MULTILINE)
 
 #: Options that are no choice.
-_NO_CHOICE: Final = re.compile(r"^\W*(?:something else|other|none|neither|both|skip|stop|custom|describe|a new feature|improvement|その他)\b", re.IGNORECASE)
+_NO_CHOICE: Final = re.compile(
+    r"^\W*(?:something else|other|none|neither|both|skip|stop|custom|describe|a new feature|improvement|その他)\b",
+    re.IGNORECASE,
+)
 _ACCEPTING: Final = re.compile(
-    r"^\W*(?:is|works?|sounds?|looks?|seems?|please|for|it is|fine|good|ok|yes|でいき|で行き|でお願い|がいい|でいい|でやっ|でなげ|で(?:す|$)|に(?:し|する)|です|vamos|por favor|s'il|bitte)", re.IGNORECASE
+    r"^\W*(?:is|works?|sounds?|looks?|seems?|please|for|it is|fine|good|ok|yes"
+    r"|でいき|で行き|でお願い|がいい|でいい|でやっ|でなげ|で(?:す"
+    r"|$)|に(?:し|する)|です|vamos|por favor|s'il|bitte)",
+    re.IGNORECASE,
 )
 _ERRAND: Final = re.compile(r"^\W*(?:i'?d like|i want|update|push|commit|let'?s tackle|first,? )\b", re.IGNORECASE)
 
 
 #: Questions that say nothing of what is chosen.
 _GENERIC_QUESTION: Final = re.compile(
-    r"^(?:which (?:one|option|approach)? ?(?:would|do|should|feels|sounds|works)\b.{0,60}|what do you (?:think|prefer).{0,40}|does (?:this|that).{0,60}|your (?:choice|preference)|thoughts)\?$|^\W*どちら|^- ", re.IGNORECASE
+    r"^(?:which (?:one|option|approach)? ?(?:would|do|should|feels|sounds|works)\b.{0,60}|what do you (?:think"
+    r"|prefer).{0,40}|does (?:this|that).{0,60}|your (?:choice|preference)|thoughts)\?$|^\W*どちら|^- ",
+    re.IGNORECASE,
 )
 #: The answer tells of something done.
 _TOLD: Final = re.compile(r"^.{0,14}(?:ました|でした|した)(?:[。、!\s]|$)")
@@ -158,7 +215,9 @@ def _options(match: re.Match[str], message: str) -> dict[str, str]:
     labelled = _last_list(_LABELLED, message)
     if len(labelled) > 1:
         return labelled
-    return _last_list(_LETTERED if match.group("letter") or (match.group("word") or "").isalpha() else _NUMBERED, message)
+    return _last_list(
+        _LETTERED if match.group("letter") or (match.group("word") or "").isalpha() else _NUMBERED, message
+    )
 
 
 def picked_option(prompt: str, message: str) -> Finding | None:
@@ -169,7 +228,12 @@ def picked_option(prompt: str, message: str) -> Finding | None:
     key = (match.group("word") or match.group("letter") or match.group("number")).upper()
     options = _options(match, message)
     chosen = options.get(key, "")
-    if len(options) < 2 or content_words(chosen) < 2 or _NO_CHOICE.match(chosen) or not _accepts(match.group("rest"), chosen):
+    if (
+        len(options) < 2
+        or content_words(chosen) < 2
+        or _NO_CHOICE.match(chosen)
+        or not _accepts(match.group("rest"), chosen)
+    ):
         return None
     question = _question(message, chosen)
     others = "\n".join(f"- not chosen: {cut(text, 200)}" for other, text in sorted(options.items()) if other != key)
@@ -188,11 +252,22 @@ def _question(message: str, chosen: str) -> str:
     """What the options answer: the last question before them, else the message's last line; '' for none."""
     lines = [one_line(line.strip(" *#>_")).replace("**", "") for line in message.split("\n")]
     place = next((n for n, line in enumerate(lines) if chosen[:30] in line.replace("|", " — ")), len(lines))
-    first = next((n for n in range(place, -1, -1) if n < len(lines) and re.match(r"\W*(?:(?:option|opción|opção|案|パターン)\s*)?[Aa1]\b", lines[n])), place)
+    first = next(
+        (
+            n
+            for n in range(place, -1, -1)
+            if n < len(lines) and re.match(r"\W*(?:(?:option|opción|opção|案|パターン)\s*)?[Aa1]\b", lines[n])
+        ),
+        place,
+    )
     before = [line for line in lines[max(0, first - 12) : first] if line.endswith(("?", "？"))]
     found = before[-1] if before else next((line for line in reversed(lines) if line), "")
     found = re.sub(r"^(?:next|first|another)? ?question:\s*", "", found, flags=re.IGNORECASE)
-    return found if found.endswith(("?", "？")) and content_words(found) >= 2 and not _GENERIC_QUESTION.search(found) else ""
+    return (
+        found
+        if found.endswith(("?", "？")) and content_words(found) >= 2 and not _GENERIC_QUESTION.search(found)
+        else ""
+    )
 
 
 def _accepts(rest: str, chosen: str) -> bool:
@@ -202,5 +277,5 @@ def _accepts(rest: str, chosen: str) -> bool:
         return False
     if len(rest) <= 30 or _ACCEPTING.match(rest):
         return not _ERRAND.match(rest)
-    said = {word for word in re.findall(r"[^\W\d_]{4,}", rest.lower())}
+    said = set(re.findall(r"[^\W\d_]{4,}", rest.lower()))
     return not _ERRAND.match(rest) and len(said & set(re.findall(r"[^\W\d_]{4,}", chosen.lower()))) >= 1

@@ -31,6 +31,9 @@ __all__ = ["STATE_VERSION", "Met", "SessionFold", "Signal"]
 #: A state of another version is not continued; its file is read from the start.
 STATE_VERSION: Final = 1
 
+#: Tools by which the agent asks the person, who answers in the result.
+_ASKING_TOOLS: Final = frozenset({"ExitPlanMode", "AskUserQuestion", "exit_plan_mode"})
+
 #: Tickets and branches kept of one session.
 MAX_TOPICS: Final = 6
 
@@ -60,6 +63,9 @@ class SessionFold:
         self._ending = Ending()
         self._attempts = Attempts()
         self._work = Work(self._attempts, self._ending)
+        #: The assistant's last words and the last event, each with the last time before it; not read yet.
+        self._spoken: tuple[Event, str] | None = None
+        self._latest: tuple[Event, str] | None = None
         #: What the assistant said last.
         self._said: Passage | None = None
         #: What it said last, if that asked something.
@@ -94,7 +100,8 @@ class SessionFold:
         elif kind == "user":
             self._user(event)
         elif kind == "interrupt":
-            self._ending.turn.stopped = self._ending.last = self._place(event)
+            self._latest = (event, self.last_at)
+            self._ending.turn.stopped = self._place(event)
         elif kind == "link":
             self._link(event)
         elif kind == "context" and event.text.startswith(PLAN_PREFIX):
@@ -107,6 +114,7 @@ class SessionFold:
         """The session is at rest: its request, unless it was emitted before and nothing changed since."""
         if self.sidechain or not self._fresh:
             return []
+        self._settle_lazily()
         topic = self._topic()
         outcome = outcome_of(self._ending, met_topic=bool(topic) and self._met("topic", topic))
         if outcome is None or outcome.digest == self._digest:
@@ -122,22 +130,36 @@ class SessionFold:
     def _assistant(self, event: Event) -> None:
         if event.sidechain and not self.sidechain:
             return
-        text, place = event.text, self._place(event)
-        self._said = Passage(text, place, 320)
-        asks = text.find("?", -2_400) >= 0 or text.find("？", -2_400) >= 0 or text.find("ption", -2_400) >= 0
-        self._asked = Passage(text, place, 2_400, tail=True) if asks else None
-        self._ending.turn.ended, self._ending.last = True, place
+        self._spoken = self._latest = (event, self.last_at)
+        self._ending.turn.ended = True
+
+    def _settle_lazily(self) -> None:
+        """Read what was only noted: the assistant's last words and the place of the last event.
+
+        Most are followed by others before anybody asks, so nothing is made of them when they come.
+        """
+        if self._spoken is not None:
+            event, last_at = self._spoken
+            text, place = event.text, Place.of(event, last_at)
+            self._said = Passage(text, place, 320)
+            asks = "?" in text[-2_400:] or "？" in text[-2_400:] or "ption" in text[-2_400:]
+            self._asked = Passage(text, place, 2_400, tail=True) if asks else None
+            self._spoken = None
+        if self._latest is not None:
+            self._ending.last = Place.of(*self._latest)
+            self._latest = None
 
     def _user(self, event: Event) -> None:
         if event.sidechain:
             return
+        self._settle_lazily()
         end, text, place = self._ending, event.text, self._place(event)
         kind = ask_kind(text)
         end.prompts += 1
         end.answers = end.answers + 1 if kind == "answer" else 0
         ask = Passage(text, place, 600) if kind in ("ask", "plan") else None
         end.turn = Turn(ask=ask, ended=False)
-        end.last = place
+        self._latest = (event, self.last_at)
         if ask is not None:
             end.asked(ask)
         if kind not in ("paste", "command"):
@@ -166,7 +188,9 @@ class SessionFold:
         if "/pull/" in event.text or "/merge_requests/" in event.text:
             url = event.text.strip()
             if not any(proof.kind == "pr" and url in proof.line.text for proof in self._ending.proofs.items):
-                self._ending.proofs.add("pr", "", f"pull request opened: {url}", self._place(event), self._ending.prompts)
+                self._ending.proofs.add(
+                    "pr", "", f"pull request opened: {url}", self._place(event), self._ending.prompts
+                )
 
     def _result(self, event: Event) -> None:
         tool, end = event.tool, self._ending
@@ -177,32 +201,45 @@ class SessionFold:
         if tool in SHELL_TOOLS:
             self._ran(event)
         elif tool in EDIT_TOOLS:
+            self._settle_lazily()
             self._work.edited(event, self._said)
             if not event.sidechain:
                 self._note_branch(event)
-        elif event.sidechain:
-            return
-        elif tool in TASK_TOOLS:
+        elif tool in TASK_TOOLS and not event.sidechain:
             self._tasks(event)
-        elif tool == "ExitPlanMode" and event.outcome == "ok" and not event.refused and not event.repeat:
-            plan = event.input.get("plan") or (event.result or {}).get("plan") or event.text.partition("Approved Plan:")[2]
-            found = decisions.approved_plan(plan) if isinstance(plan, str) else None
-            if found is not None:
-                self._emit_decision(found, self._call_place(event), self._place(event))
-        elif tool == "AskUserQuestion" and event.outcome == "ok" and not event.refused and not event.repeat:
-            found = decisions.answered_questions(event.result, event.input, event.text)
-            if found is not None:
-                self._emit_decision(found, self._call_place(event), self._place(event))
+        elif tool in _ASKING_TOOLS and not (event.sidechain or event.repeat):
+            self._answered(event)
         if not event.sidechain:
-            end.last = self._place(event)
+            self._latest = (event, self.last_at)
+
+    def _answered(self, event: Event) -> None:
+        """The person approved a plan or answered a question."""
+        if event.outcome != "ok" or event.refused:
+            return
+        if event.tool == "AskUserQuestion":
+            found = decisions.answered_questions(event.result, event.input, event.text)
+        else:
+            told = (event.result or {}).get("plan") or event.text.partition("Approved Plan:")[2]
+            plan = event.input.get("plan") or told
+            found = decisions.approved_plan(plan) if isinstance(plan, str) else None
+        if found is not None:
+            self._emit_decision(found, self._call_place(event), self._place(event))
 
     def _call_place(self, event: Event) -> Place:
         place = self._place(event)
-        return Place(event.call_line, event.call_uuid, place.at, place.anchor) if 0 <= event.call_line <= event.line else place
+        return (
+            Place(event.call_line, event.call_uuid, place.at, place.anchor)
+            if 0 <= event.call_line <= event.line
+            else place
+        )
 
     def _ran(self, event: Event) -> None:
+        run = self._work.read(event)
+        if run is None:
+            return
+        self._settle_lazily()
         place = self._place(event)
-        solved, failure = self._work.ran(event, place, self._said)
+        solved, failure = self._work.ran(event, run, place, self._said)
         if event.repeat:
             return
         if failure:
@@ -242,6 +279,7 @@ class SessionFold:
 
     def to_state(self) -> dict[str, Any]:
         """The state as JSON: small, redacted."""
+        self._settle_lazily()
         end = self._ending
         passages = (end.tasks_ask, self._said, self._asked)
         return {

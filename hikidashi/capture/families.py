@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, Literal
 
 from hikidashi.capture.shell import Command, Segment
+from hikidashi.capture.vocabulary import word_list
 
-__all__ = ["HARD", "Family", "family_of", "is_inspection"]
+__all__ = ["HARD", "Family", "family_of", "is_inspection", "only_looks"]
 
 #: What a command is for. `look` only reads; `other` is anything that is not in the table.
 Family = Literal[
-    "test", "build", "lint", "deploy", "publish", "push", "commit", "pr", "migrate", "install", "edit", "run", "look", "other"
+    "test",
+    "build",
+    "lint",
+    "deploy",
+    "publish",
+    "push",
+    "commit",
+    "pr",
+    "migrate",
+    "install",
+    "edit",
+    "run",
+    "look",
+    "other",
 ]
 
 #: Families whose failure means that work is left.
-HARD: Final = frozenset({"test", "build", "lint", "deploy", "publish", "push", "pr", "migrate"})
+HARD: Final = word_list(
+    "build deploy lint migrate pr publish push test",
+)
 
-_TEST: Final = frozenset({"pytest", "py.test", "jest", "vitest", "mocha", "ava", "tox", "nox", "rspec", "phpunit", "ctest", "unittest", "gotestsum", "minitest", "pest"})
-_LINT: Final = frozenset({"eslint", "ruff", "flake8", "mypy", "pyright", "golangci-lint", "biome", "pylint", "rubocop", "stylelint", "shellcheck", "clippy", "oxlint", "vue-tsc", "svelte-check"})
-_LOOK: Final = frozenset(
-    "ls cat head tail grep egrep rg find fd tree less more wc stat file du df ps top env printenv which whereis type pwd"
-    " whoami id uname hostname date echo printf sleep true test [ diff cmp sort uniq awk jq cut nl strings xxd od lsof"
-    " netstat ss ip ifconfig ping dig nslookup history man help kill pkill killall cd pushd popd export source . mkdir"
-    " for while until if then else elif fi do done case esac function select eval { } ( ) [[ ! in let local read trap"
-    " touch rm cp mv ln chmod chown open code tmux screen pgrep xargs tee nproc free uptime base64 md5sum sha256sum"
-    .split()
-)  # fmt: skip
+_TEST: Final = word_list(
+    "ava ctest gotestsum jest minitest mocha nox pest phpunit py.test pytest rspec tox unittest vitest",
+)
+_LINT: Final = word_list(
+    "biome clippy eslint flake8 golangci-lint mypy oxlint pylint pyright rubocop ruff shellcheck stylelint",
+    "svelte-check vue-tsc",
+)
+_LOOK: Final = word_list(
+    "ls cat head tail grep egrep rg find fd tree less more wc stat file du df ps top env printenv which whereis",
+    "type pwd whoami id uname hostname date echo printf sleep true test [ diff cmp sort uniq awk jq cut nl",
+    "strings xxd od lsof netstat ss ip ifconfig ping dig nslookup history man help kill pkill killall cd pushd",
+    "popd export source . mkdir for while until if then else elif fi do done case esac function select eval { } (",
+    ") [[ ! in let local read trap touch rm cp mv ln chmod chown open code tmux screen pgrep xargs tee nproc free",
+    "uptime base64 md5sum sha256sum",
+)
 
 #: First words -> family; the longest that fits wins.
 _PREFIXES: Final[dict[tuple[str, ...], Family]] = {
@@ -42,13 +64,15 @@ _PREFIXES: Final[dict[tuple[str, ...], Family]] = {
     ("docker-compose", "build"): "build", ("dotnet", "build"): "build", ("flutter", "build"): "build",
     ("flutter", "analyze"): "lint", ("dart", "analyze"): "lint", ("webpack",): "build", ("cmake", "--build"): "build",
     ("xcodebuild",): "build", ("swift", "build"): "build", ("astro", "build"): "build", ("nuxt", "build"): "build",
-    ("zig", "build"): "build", ("prettier", "--check"): "lint", ("astro", "check"): "lint", ("terraform", "validate"): "lint",
+    ("zig", "build"): "build", ("prettier", "--check"): "lint", ("astro", "check"): "lint",
+    ("terraform", "validate"): "lint",
     ("vercel",): "deploy", ("fly", "deploy"): "deploy", ("flyctl", "deploy"): "deploy", ("railway", "up"): "deploy",
     ("kubectl", "apply"): "deploy", ("helm", "upgrade"): "deploy", ("helm", "install"): "deploy",
     ("terraform", "apply"): "deploy", ("serverless", "deploy"): "deploy", ("sls", "deploy"): "deploy",
     ("firebase", "deploy"): "deploy", ("wrangler", "deploy"): "deploy", ("wrangler", "publish"): "deploy",
     ("netlify", "deploy"): "deploy", ("gcloud", "app", "deploy"): "deploy", ("gcloud", "run", "deploy"): "deploy",
-    ("cdk", "deploy"): "deploy", ("sam", "deploy"): "deploy", ("ansible-playbook",): "deploy", ("cap", "deploy"): "deploy",
+    ("cdk", "deploy"): "deploy", ("sam", "deploy"): "deploy", ("ansible-playbook",): "deploy",
+    ("cap", "deploy"): "deploy",
     ("supabase", "functions", "deploy"): "deploy", ("docker", "stack", "deploy"): "deploy", ("eb", "deploy"): "deploy",
     ("npm", "publish"): "publish", ("pnpm", "publish"): "publish", ("yarn", "publish"): "publish",
     ("twine", "upload"): "publish", ("cargo", "publish"): "publish", ("gem", "push"): "publish",
@@ -61,10 +85,12 @@ _PREFIXES: Final[dict[tuple[str, ...], Family]] = {
     ("python", "manage.py", "migrate"): "migrate", ("python3", "manage.py", "migrate"): "migrate",
     ("php", "artisan", "migrate"): "migrate",
     ("npm", "install"): "install", ("npm", "i"): "install", ("npm", "ci"): "install", ("pnpm", "install"): "install",
-    ("pnpm", "add"): "install", ("yarn", "install"): "install", ("yarn", "add"): "install", ("bun", "install"): "install",
+    ("pnpm", "add"): "install", ("yarn", "install"): "install", ("yarn", "add"): "install",
+    ("bun", "install"): "install",
     ("bun", "add"): "install", ("pip", "install"): "install", ("pip3", "install"): "install", ("uv", "sync"): "install",
     ("uv", "add"): "install", ("uv", "pip", "install"): "install", ("poetry", "install"): "install",
-    ("poetry", "add"): "install", ("cargo", "add"): "install", ("go", "get"): "install", ("go", "mod", "tidy"): "install",
+    ("poetry", "add"): "install", ("cargo", "add"): "install", ("go", "get"): "install",
+    ("go", "mod", "tidy"): "install",
     ("apt", "install"): "install", ("apt-get", "install"): "install", ("brew", "install"): "install",
     ("composer", "install"): "install", ("composer", "require"): "install", ("bundle", "install"): "install",
     ("flutter", "pub"): "install",
@@ -73,9 +99,12 @@ _PREFIXES: Final[dict[tuple[str, ...], Family]] = {
 }  # fmt: skip
 
 #: `npm run X`, `make X`: the name of the task tells.
-_TASK_RUNNERS: Final = frozenset({"npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "mise", "rake", "gradle", "gradlew", "deno", "composer", "turbo", "nx"})
+_TASK_RUNNERS: Final = word_list(
+    "bun composer deno gmake gradle gradlew just make mise npm nx pnpm rake task turbo yarn",
+)
 _TASKS: Final[tuple[tuple[str, Family], ...]] = (
-    ("test", "test"), ("spec", "test"), ("e2e", "test"), ("verify", "test"), ("typecheck", "lint"), ("type-check", "lint"),
+    ("test", "test"), ("spec", "test"), ("e2e", "test"), ("verify", "test"), ("typecheck", "lint"),
+    ("type-check", "lint"),
     ("lint", "lint"), ("vet", "lint"), ("deploy", "deploy"), ("publish", "publish"), ("release", "publish"),
     ("migrate", "migrate"), ("build", "build"), ("assemble", "build"), ("compile", "build"), ("check", "test"),
     ("fmt", "lint"), ("format", "lint"), ("install", "install"),
@@ -98,7 +127,13 @@ def _segment_family(segment: Segment) -> Family:
     for length in (3, 2, 1):
         found = _PREFIXES.get((program, *words[1:length]))
         if found is not None and len(words) >= length:
-            if found == "deploy" and program == "vercel" and len(words) > 1 and not words[1].startswith("-") and words[1] != "deploy":
+            if (
+                found == "deploy"
+                and program == "vercel"
+                and len(words) > 1
+                and not words[1].startswith("-")
+                and words[1] != "deploy"
+            ):
                 return "look"
             return found
     if program in _TEST:
@@ -107,7 +142,7 @@ def _segment_family(segment: Segment) -> Family:
         return "lint"
     if program == "git" and len(words) > 3 and words[1] == "-C":
         return _segment_family(Segment(words=["git", *words[3:]]))
-    if program in ("sed", "perl") and any(w.startswith("-i") or w.startswith("-pi") for w in words[1:3]):
+    if program in ("sed", "perl") and any(w.startswith(("-i", "-pi")) for w in words[1:3]):
         return "edit"
     if program in ("cat", "tee") and segment.heredoc:
         return "edit"
@@ -116,6 +151,19 @@ def _segment_family(segment: Segment) -> Family:
     if program in _LOOK or (program == "git" and len(words) > 1):
         return "look"
     return "other"
+
+
+#: A command of one simple part: nothing is joined to it, nothing is written.
+_SIMPLE: Final = re.compile(
+    r"\s*(?:cd [^;&|<>\n]+ && *)?([\w./~-]+)(?: [^;&|<>\n]*)?(?:\| *(?:head|tail|wc|grep"
+    r"|sort)\b[^;&|<>\n]*)?\s*"
+)
+
+
+def only_looks(line: str) -> bool:
+    """A quick test for the many lines that only read and search, before they are taken apart."""
+    match = _SIMPLE.fullmatch(line, 0, 400) if len(line) < 400 else None
+    return match is not None and match.group(1).rpartition("/")[2] in _LOOK and "-i" not in line
 
 
 def family_of(command: Command) -> tuple[Family, Segment]:
@@ -131,7 +179,9 @@ def family_of(command: Command) -> tuple[Family, Segment]:
 
 
 #: Flags that make a command only say what it would do.
-_DRY: Final = frozenset({"--help", "-h", "--version", "--dry-run", "-n", "--collect-only", "--list", "--listTests", "--noEmit=false"})
+_DRY: Final = word_list(
+    "--collect-only --dry-run --help --list --listTests --noEmit=false --version -h -n",
+)
 
 
 def is_inspection(family: Family, segment: Segment) -> bool:

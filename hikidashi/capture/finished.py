@@ -20,17 +20,25 @@ MAX_PROOFS: Final = 12
 
 _COMMIT: Final = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _REF: Final = re.compile(
-    r"^\s*(?:[ +*!=-]\s+)?(?:[0-9a-f]{6,}\.{2,3}[0-9a-f]{6,}|\[new (?:branch|tag)\]|\+ [0-9a-f]{6,}\.{2,3}[0-9a-f]{6,})\s+(\S+)\s+->\s+(\S+)", re.MULTILINE
+    r"^\s*(?:[ +*!=-]\s+)?(?:[0-9a-f]{6,}\.{2,3}[0-9a-f]{6,}|\[new (?:branch|tag)\]|\+"
+    r" [0-9a-f]{6,}\.{2,3}[0-9a-f]{6,})\s+(\S+)\s+->\s+(\S+)",
+    re.MULTILINE,
 )
 _PULL: Final = re.compile(r"https?://[\w.-]+/[\w./-]+/(?:pull|merge_requests|pullrequest)/\d+")
-_TITLE: Final = re.compile(r"--title[ =](?:\"((?:\\.|[^\"\\])*)\"|'([^']*)')|(?:^|\s)-t (?:\"((?:\\.|[^\"\\])*)\"|'([^']*)')")
+_TITLE: Final = re.compile(
+    r"--title[ =](?:\"((?:\\.|[^\"\\])*)\"|'([^']*)')|(?:^|\s)-t (?:\"((?:\\.|[^\"\\])*)\"|'([^']*)')"
+)
 _HOUSEKEEPING: Final = re.compile(
     r"^\W*(?:chore|style|wip|fixup!|squash!|merge|initial(?: commit)?$|bump|format|lint|trigger|force)\b"
-    r"|^(?:\w+(?:\([^)]*\))?!?: )?(?:fix|address|apply|resolve|incorporate|handle)\b.{0,20}\b(?:lint|typos?|formatting|review|comments?|feedback|nits?|conflicts?)\b",
+    r"|^(?:\w+(?:\([^)]*\))?!?: )?(?:fix|address|apply|resolve|incorporate|handle)\b.{0,20}\b(?:lint|typos?"
+    r"|formatting|review|comments?|feedback|nits?|conflicts?)\b",
     re.IGNORECASE,
 )
 _CHANGE: Final = re.compile(r"\b(?:feat|feature|add|adds|implement|introduce|create|support)\b", re.IGNORECASE)
-_ASIDE: Final = re.compile(r"^\W*(?:docs?|test|tests|ci|build|refactor|document|update (?:readme|docs|changelog|claude\.md))\b|\bREADME\b", re.IGNORECASE)
+_ASIDE: Final = re.compile(
+    r"^\W*(?:docs?|test|tests|ci|build|refactor|document|update (?:readme|docs|changelog|claude\.md))\b|\bREADME\b",
+    re.IGNORECASE,
+)
 
 
 def commit_of(output: str) -> tuple[str, str, str] | None:
@@ -99,7 +107,9 @@ class Proofs:
         if kind == "commit":
             self.commits += 1
         if kind in ("test", "build", "push"):
-            self.items = [old for old in self.items if old.kind != kind or (kind == "push" and old.line.text != proof.line.text)]
+            self.items = [
+                old for old in self.items if old.kind != kind or (kind == "push" and old.line.text != proof.line.text)
+            ]
         self.items.append(proof)
         while len(self.items) > MAX_PROOFS:
             worst = max(self.items[:-1], key=lambda old: RANK.index(old.kind))
@@ -111,11 +121,14 @@ class Proofs:
 
     def ranked(self) -> list[Proof]:
         """Best first, newest first within a kind."""
-        return sorted(reversed(self.items), key=lambda proof: RANK.index(proof.kind))
+        return sorted(self.items, key=lambda proof: (RANK.index(proof.kind), -proof.place.line))
 
     def to_state(self) -> list[Any]:
         """The JSON form."""
-        return [self.commits, [[p.kind, p.what.to_state() if p.what else None, p.line.to_state(), p.prompt] for p in self.items]]
+        return [
+            self.commits,
+            [[p.kind, p.what.to_state() if p.what else None, p.line.to_state(), p.prompt] for p in self.items],
+        ]
 
     @classmethod
     def from_state(cls, data: Any) -> Proofs:
@@ -123,5 +136,7 @@ class Proofs:
         proofs = cls()
         proofs.commits = data[0]
         for kind, what, line, prompt in data[1]:
-            proofs.items.append(Proof(kind, Passage.from_state(what) if what else None, Passage.from_state(line), prompt))
+            proofs.items.append(
+                Proof(kind, Passage.from_state(what) if what else None, Passage.from_state(line), prompt)
+            )
         return proofs

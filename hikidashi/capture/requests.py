@@ -160,7 +160,9 @@ def _stopped(end: Ending) -> Place | None:
         return turn.stopped
     if turn.ended or not turn.changes or _all_done(end):
         return None
-    if not end.uncommitted and any(proof.prompt == end.prompts and proof.kind in ("commit", "push", "pr") for proof in end.proofs.items):
+    if not end.uncommitted and any(
+        proof.prompt == end.prompts and proof.kind in ("commit", "push", "pr") for proof in end.proofs.items
+    ):
         return None
     return end.last
 
@@ -195,7 +197,9 @@ def _open(end: Ending, ask: Passage | None, anchor: Place, items: list[Passage])
         if not title:
             title, trust, quote = cut(tried, 180), "assistant", ""
     elif not items:
-        parts.append("The work was cut off before it was finished." if _stopped(end) else "Edits were left uncommitted.")
+        parts.append(
+            "The work was cut off before it was finished." if _stopped(end) else "Edits were left uncommitted."
+        )
     done = _proof_lines(end, end.proofs.ranked(), False)[:4]
     if done:
         parts.append("Done so far:\n" + "\n".join(f"- {line}" for line in done))
@@ -205,7 +209,15 @@ def _open(end: Ending, ask: Passage | None, anchor: Place, items: list[Passage])
     first = ask.place if ask is not None and ask.place.line <= anchor.line else anchor
     body = "\n\n".join(parts)
     return Outcome(
-        status="open", title=title, body=body, why=why, quote=quote, trust=trust, anchor=anchor, first=first, digest=digest
+        status="open",
+        title=title,
+        body=body,
+        why=why,
+        quote=quote,
+        trust=trust,
+        anchor=anchor,
+        first=first,
+        digest=digest,
     )
 
 
@@ -229,7 +241,9 @@ def _done(end: Ending) -> Outcome | None:
         return None
     title, named = _named(end)
     newest = named or max(ranked, key=lambda proof: proof.place.line, default=None)
-    ask = (end.tasks_ask if all_done and named is None else None) or end.ask_at(newest.prompt if newest else end.prompts, 4)
+    ask = (end.tasks_ask if all_done and named is None else None) or end.ask_at(
+        newest.prompt if newest else end.prompts, 4
+    )
     asked, why, quote, trust = _wanted(ask)
     if named is not None and named.what is not None:
         quote, trust = named.what.line, "assistant"
@@ -245,7 +259,15 @@ def _done(end: Ending) -> Outcome | None:
     first = ask.place if ask is not None and ask.place.line <= anchor.line else anchor
     body = "\n".join(f"- {line}" for line in _proof_lines(end, ranked, all_done))
     return Outcome(
-        status="done", title=title, body=body, why=why, quote=quote, trust=trust, anchor=anchor, first=first, digest=f"done:{anchor.anchor}"
+        status="done",
+        title=title,
+        body=body,
+        why=why,
+        quote=quote,
+        trust=trust,
+        anchor=anchor,
+        first=first,
+        digest=f"done:{anchor.anchor}",
     )
 
 

@@ -10,14 +10,20 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from hikidashi.capture.vocabulary import word_list
+
 __all__ = ["MAX_COMMAND", "Command", "Segment", "exit_counts", "plain", "read_command"]
 
 #: Characters of a command that are looked at; what a longer one does at its end is not known.
-MAX_COMMAND: Final = 4_000
+MAX_COMMAND: Final = 6_000
+
+#: Characters of it, without heredocs, that are taken apart.
+_MAX_PARSED: Final = 1_200
 
 _TOKEN: Final = re.compile(
     r"""(?P<quoted>'[^']*'|"(?:\\.|[^"\\])*")|(?P<escaped>\\.)|(?P<join>&&|\|\||;|\n|\|&?)"""
-    r"""|(?P<redirect>\d?>&\d|&>>?\s*\S+|\d?>>?\s*\S+|<\s*\S+)|(?P<amp>&)|(?P<space>[ \t]+)|(?P<word>[^\s'"\\;|&<>]+|[<>'"\\])""",
+    r"""|(?P<redirect>\d?>&\d|&>>?\s*\S+|\d?>>?\s*\S+|<\s*\S+)|(?P<amp>&)|(?P<space>[ \t]+)"""
+    r"""|(?P<word>[^\s'"\\;|&<>]+|[<>'"\\])""",
     re.DOTALL,
 )
 
@@ -29,11 +35,13 @@ _HEREDOC_MARK: Final = "<<HEREDOC"
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 #: Programs that only run another one.
-_WRAPPERS: Final = frozenset({"sudo", "time", "nohup", "env", "command", "exec", "nice", "stdbuf", "unbuffer", "timeout"})
+_WRAPPERS: Final = word_list(
+    "command env exec nice nohup stdbuf sudo time timeout unbuffer",
+)
 
 #: Programs after a pipe that only show a part of what came before.
-_FILTERS: Final = frozenset(
-    {"tail", "head", "grep", "egrep", "rg", "tee", "cat", "sed", "awk", "sort", "uniq", "wc", "less", "more", "cut", "tr", "jq"}
+_FILTERS: Final = word_list(
+    "awk cat cut egrep grep head jq less more rg sed sort tail tee tr uniq wc",
 )
 
 #: Runners in front of a program, taken off so that `npx jest` and `jest` are one.
@@ -118,6 +126,13 @@ def _segments(text: str) -> list[Segment]:
     return segments
 
 
+#: Programs that wrap nothing and that no wrapper form starts with.
+_PLAIN_PROGRAMS: Final = word_list(
+    "git cd ls cat grep rg find echo head tail sed awk sort wc go cargo make mise npm docker gh curl mkdir rm cp",
+    "mv",
+)
+
+
 def _after_wrapper(words: list[str]) -> list[str]:
     """What a wrapper runs: without its flags, their values and a time limit."""
     rest = words[1:]
@@ -128,6 +143,11 @@ def _after_wrapper(words: list[str]) -> list[str]:
 
 def _unwrap(segment: Segment) -> Segment:
     words = segment.words
+    if not words:
+        return segment
+    first = words[0]
+    if first in _PLAIN_PROGRAMS:
+        return segment
     while words:
         if _ASSIGNMENT.match(words[0]):
             words = words[1:]
@@ -145,8 +165,8 @@ def _unwrap(segment: Segment) -> Segment:
     return Segment(words=words, after=segment.after, heredoc=segment.heredoc, writes=segment.writes)
 
 
-_SIDE: Final = frozenset(
-    {"cd", "echo", "printf", "export", "source", ".", "set", "sleep", "true", "pwd", "pushd", "popd", "date", "wait", "mkdir", "clear", "unset", "exit", ":"}
+_SIDE: Final = word_list(
+    ". : cd clear date echo exit export mkdir popd printf pushd pwd set sleep source true unset wait",
 )
 
 
@@ -155,6 +175,7 @@ def read_command(text: str) -> Command | None:
     text = text[:MAX_COMMAND]
     if "<<" in text:
         text = _drop_heredocs(text)
+    text = text[:_MAX_PARSED]
     segments = [s for s in map(_unwrap, _segments(text)) if s.words]
     if not segments:
         return None
@@ -179,7 +200,9 @@ def exit_counts(command: Command, segment: Segment) -> bool:
 
 
 #: Words that change how much a command says, not what it does.
-_CHATTER: Final = frozenset({"-v", "-vv", "--verbose", "-q", "--quiet", "--silent", "-s", "--no-color", "--color=always", "-x"})
+_CHATTER: Final = word_list(
+    "--color=always --no-color --quiet --silent --verbose -q -s -v -vv -x",
+)
 
 
 def plain(segment: Segment) -> str:

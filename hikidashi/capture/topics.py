@@ -5,18 +5,23 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from hikidashi.capture.vocabulary import word_list
+
 __all__ = ["branch_topic", "tickets_in"]
 
 _TICKET: Final = re.compile(r"(?<![\w-])([A-Za-z][A-Za-z0-9]{1,9})-(\d{1,6})(?!\d|[.-]\d|\w)")
 
 #: Standards, codecs, models and products that look like tickets.
-_NOT_TICKETS: Final = frozenset(
-    "UTF ISO SHA AES RFC HTTP TLS SSL GPT CVE CWE ES RSA MD BASE UTC GMT IEEE ANSI ASCII OPUS SONNET HAIKU CLAUDE GEMINI QWEN LLAMA"
-    " X86 ARM WIN MAC PEP PR V RTX GTX COVID PHASE STEP PART TASK SPRINT DAY WEEK VERSION TEST FIX PY NODE GO H MP P TOP LEVEL OPTION"
-    " LAYER STAGE TICKET CHART CHARTS ADR M CH SEC FIG PAGE ITEM LINE CASE RULE TYPE ZONE EAST WEST NORTH SOUTH US EU AP FEAT FEATURE BUG ISSUE PULL MERGE RELEASE".split()
+_NOT_TICKETS: Final = word_list(
+    "UTF ISO SHA AES RFC HTTP TLS SSL GPT CVE CWE ES RSA MD BASE UTC GMT IEEE ANSI ASCII OPUS SONNET HAIKU CLAUDE",
+    "GEMINI QWEN LLAMA X86 ARM WIN MAC PEP PR V RTX GTX COVID PHASE STEP PART TASK SPRINT DAY WEEK VERSION TEST",
+    "FIX PY NODE GO H MP P TOP LEVEL OPTION LAYER STAGE TICKET CHART CHARTS ADR M CH SEC FIG PAGE ITEM LINE CASE",
+    "RULE TYPE ZONE EAST WEST NORTH SOUTH US EU AP FEAT FEATURE BUG ISSUE PULL MERGE RELEASE",
 )
 
-_DEFAULT: Final = frozenset({"", "main", "master", "develop", "dev", "development", "trunk", "head", "staging", "production", "gh-pages"})
+_DEFAULT: Final = word_list(
+    "dev develop development gh-pages head main master production staging trunk",
+)
 
 
 def tickets_in(text: str, *, any_case: bool = False) -> list[str]:
@@ -31,7 +36,7 @@ def tickets_in(text: str, *, any_case: bool = False) -> list[str]:
 
 def branch_topic(branch: str) -> str:
     """What a branch ties together: its ticket, else its name; '' for branches that everybody is on."""
-    if branch.lower() in _DEFAULT:
+    if not branch or branch.lower() in _DEFAULT:
         return ""
     tickets = tickets_in(branch, any_case=True)
     return f"ticket:{tickets[0]}" if tickets else f"branch:{branch[:120]}"

@@ -26,32 +26,40 @@ _EXIT: Final = re.compile(r"\A(?:Error: )?Exit code \d+\n?")
 
 _TESTS_PASSED: Final = re.compile(
     r"\b[1-9]\d* (?:tests? )?(?:passed|passing|pass)\b|^ok\s+\S|test result: ok|\ball (?:\d+ )?tests? pass(?:ed)?\b"
-    r"|^OK(?: \(|$)|BUILD SUCCESS|^PASS\b|\b0 fail(?:ed|ures?)?\b|Test Suites:.* passed|no issues found|\d+ examples?, 0 failures",
+    r"|^OK(?: \(|$)|BUILD SUCCESS|^PASS\b|\b0 fail(?:ed|ures?)?\b|Test Suites:.* passed|no issues found|\d+"
+    r" examples?, 0 failures",
     re.MULTILINE | re.IGNORECASE,
 )
 _TESTS_FAILED: Final = re.compile(
-    r"\b[1-9]\d* (?:tests? )?(?:failed|failing|fail)\b|\b[1-9]\d* (?:failures?|errors?)\b|^FAIL\b|--- FAIL|test result: FAILED"
-    r"|^FAILED|BUILD FAILED|^E   |Traceback \(most recent|npm ERR!|ELIFECYCLE|exited with code [1-9]|command not found"
+    r"\b[1-9]\d* (?:tests? )?(?:failed|failing|fail)\b|\b[1-9]\d* (?:failures?|errors?)\b|^FAIL\b|--- FAIL|test"
+    r" result: FAILED"
+    r"|^FAILED|BUILD FAILED|^E   |Traceback \(most recent|npm ERR!|ELIFECYCLE|exited with code [1-9]|command not"
+    r" found"
     r"|error: script |\bexit (?:status|code):? [1-9]",
     re.MULTILINE,
 )
 _NO_TESTS: Final = re.compile(
-    r"no tests? (?:found|ran|to run|files?)|0 tests? (?:found|ran)|\[no test files\]|collected 0 items|no test suite", re.IGNORECASE
+    r"no tests? (?:found|ran|to run|files?)|0 tests? (?:found|ran)|\[no test files\]|collected 0 items|no test suite",
+    re.IGNORECASE,
 )
 _BUILD_FAILED: Final = re.compile(
-    r"^.{0,80}\berror(?:\[\w+\]|:| TS\d+)|Failed to compile|BUILD FAILED|npm ERR!|ELIFECYCLE|Build failed|command not found"
+    r"^.{0,80}\berror(?:\[\w+\]|:| TS\d+)|Failed to compile|BUILD FAILED|npm ERR!|ELIFECYCLE|Build failed|command"
+    r" not found"
     r"|Traceback \(most recent|^make(?:\[\d+\])?: \*\*\*|exited with code [1-9]|✖ [1-9]\d* problem",
     re.MULTILINE,
 )
 
 _ERROR: Final = re.compile(
-    r"\b(?:error|err!|failed|failure|fatal|exception|panic|cannot|can't|could not|couldn't|not found|no such|denied|undefined"
-    r"|unexpected|invalid|refused|timed? ?out|unable|missing|unresolved|unknown|not recognized|does not exist|is not|rejected|FAIL)\b"
+    r"\b(?:error|err!|failed|failure|fatal|exception|panic|cannot|can't|could not|couldn't|not found|no such"
+    r"|denied|undefined"
+    r"|unexpected|invalid|refused|timed? ?out|unable|missing|unresolved|unknown|not recognized|does not exist|is"
+    r" not|rejected|FAIL)\b"
     r"|^E   |✖|✕|✗|❌|\w+(?:Error|Exception)\b",
     re.IGNORECASE,
 )
 _NOT_AN_ERROR: Final = re.compile(
-    r"\b(?:0|no) (?:errors?|failures?|failed)\b|^\s*(?:\d+ )?warnings?\b|\bwarn(?:ing)?:|exit code \d+|^\s*at |^> |deprecated|^\$ "
+    r"\b(?:0|no) (?:errors?|failures?|failed)\b|^\s*(?:\d+ )?warnings?\b|\bwarn(?:ing)?:|exit code \d+|^\s*at |^>"
+    r" |deprecated|^\$ "
     r"|^=+|^-+$|npm (?:error|ERR!) (?:code|A complete log|path|command|errno)|^\+|ELIFECYCLE|^\s*$",
     re.IGNORECASE,
 )
@@ -61,10 +69,14 @@ _COMPILER: Final = re.compile(r"^\S{1,200}(?::\d+(?::\d+)?:? |\(\d+,\d+\): )\S")
 
 #: Lines that say that something failed, not what.
 _GENERIC: Final = re.compile(
-    r"^\W*(?:\[[\w:-]+\] )?(?:failed to compile|build failed|tests? failed|error task failed|command failed|compilation failed|errors?|failed|fail"
-    r"|error: (?:script|command|process|task|build|lint|test)\b.*(?:exit|failed).*|failures?|(?:found )?\d+ (?:errors?|failed|failures?|problems?|issues?)\b.*"
-    r"|failed \(.*\).*|error occurred.*|exit status \d+|.*exited with (?:exit )?(?:code|status) \d+.*|.*returned non-zero exit status.*"
-    r"|checking validity of types.*|linting.*|running .*|fail\s+\S+\s+[\d.]+s|\S+::\S+ (?:failed|error).*|test session starts|short test summary.*|captured (?:stdout|stderr|log).*|nested?|at line.*)\W*$",
+    r"^\W*(?:\[[\w:-]+\] )?(?:failed to compile|build failed|tests? failed|error task failed|command failed"
+    r"|compilation failed|errors?|failed|fail"
+    r"|error: (?:script|command|process|task|build|lint|test)\b.*(?:exit|failed).*|failures?|(?:found )?\d+"
+    r" (?:errors?|failed|failures?|problems?|issues?)\b.*"
+    r"|failed \(.*\).*|error occurred.*|exit status \d+|.*exited with (?:exit )?(?:code|status) \d+.*|.*returned"
+    r" non-zero exit status.*"
+    r"|checking validity of types.*|linting.*|running .*|fail\s+\S+\s+[\d.]+s|\S+::\S+ (?:failed|error).*|test"
+    r" session starts|short test summary.*|captured (?:stdout|stderr|log).*|nested?|at line.*)\W*$",
     re.IGNORECASE,
 )
 
@@ -105,6 +117,8 @@ def judge(event: Event, family: Family, counts: bool, output: str) -> Verdict:
 
 
 def _judge_tests(failed: bool, counts: bool, output: str) -> Verdict:
+    if len(output) > 5_000:  # the summary stands at the end
+        output = output[:1_500] + "\n" + output[-3_500:]
     if _NO_TESTS.search(output) and not _TESTS_PASSED.search(output):
         return "unknown"
     if failed:

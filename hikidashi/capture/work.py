@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from hikidashi.capture.attempts import TRACKED, Attempts, Solved
-from hikidashi.capture.families import HARD, Family, family_of, is_inspection
+from hikidashi.capture.families import HARD, Family, family_of, is_inspection, only_looks
 from hikidashi.capture.finished import commit_of, pull_request_of, pushed_refs
 from hikidashi.capture.passages import Passage, Place, cut, one_line
 from hikidashi.capture.requests import Ending, Hard
-from hikidashi.capture.shell import Segment, exit_counts, plain, read_command
+from hikidashi.capture.shell import MAX_COMMAND, Command, Segment, exit_counts, plain, read_command
 from hikidashi.capture.verdicts import Verdict, error_line, judge, pass_line, visible
 from hikidashi.hosts.transcript import Event
 
@@ -50,17 +51,16 @@ class Work:
             self.ending.uncommitted += 1
             self.ending.turn.changes += 1
 
-    def ran(self, event: Event, place: Place, said: Passage | None) -> tuple[Solved | None, str]:
-        """A shell command ended. Gives the attempts that it ended and the key of a failure to remember."""
+    def read(self, event: Event) -> tuple[Command, Family, Segment] | None:
+        """The shell command of a result; None when it only looked, or when nothing is known of it."""
         line = event.input.get("command")
-        if not isinstance(line, str):
-            return None, ""
-        command = read_command(line)
-        if command is None:
-            return None, ""
-        family, segment = family_of(command)
-        if is_inspection(family, segment):
-            return None, ""
+        return _read(line[:MAX_COMMAND]) if isinstance(line, str) else None
+
+    def ran(
+        self, event: Event, run: tuple[Command, Family, Segment], place: Place, said: Passage | None
+    ) -> tuple[Solved | None, str]:
+        """A shell command ended. Gives the attempt that it ended and the key of a failure to remember."""
+        command, family, segment = run
         if family == "edit":
             name = _written(segment)
             if event.outcome == "ok" and name:
@@ -69,12 +69,11 @@ class Work:
                 self.ending.uncommitted += not event.sidechain
             return None, ""
         output = visible(event.text)
-        counts = exit_counts(command, segment)
-        verdict = judge(event, family, counts, output)
-        run = _Run(family, plain(segment), verdict, output, line, place)
+        verdict = judge(event, family, exit_counts(command, segment), output)
+        ended = _Run(family, plain(segment), verdict, output, str(event.input["command"]), place)
         if not event.sidechain:
-            self._prove(run)
-        return self._attempt(run, said)
+            self._prove(ended)
+        return self._attempt(ended, said)
 
     def _attempt(self, run: _Run, said: Passage | None) -> tuple[Solved | None, str]:
         if run.family not in TRACKED or run.verdict == "unknown":
@@ -107,7 +106,13 @@ class Work:
                 text = f"`{cut(run.text, 100)}` passed" + (f": {cut(one_line(said), 100)}" if said else "")
                 end.proofs.add("test" if run.family == "test" else "build", "", text, place, end.prompts)
             elif run.family in ("deploy", "publish"):
-                end.proofs.add("deploy" if run.family == "deploy" else "publish", "", f"`{cut(run.text, 140)}` succeeded", place, end.prompts)
+                end.proofs.add(
+                    "deploy" if run.family == "deploy" else "publish",
+                    "",
+                    f"`{cut(run.text, 140)}` succeeded",
+                    place,
+                    end.prompts,
+                )
 
     def _prove_shipping(self, run: _Run) -> None:
         end, place = self.ending, run.place
@@ -125,6 +130,17 @@ class Work:
             if pull is not None:
                 url, title = pull
                 end.proofs.add("pr", title, f"pull request opened: {url}", place, end.prompts)
+
+
+@lru_cache(maxsize=1_024)  # the same few commands are most of a day's work
+def _read(line: str) -> tuple[Command, Family, Segment] | None:
+    if only_looks(line):
+        return None
+    command = read_command(line)
+    if command is None:
+        return None
+    family, segment = family_of(command)
+    return None if is_inspection(family, segment) else (command, family, segment)
 
 
 def _written(segment: Segment) -> str:

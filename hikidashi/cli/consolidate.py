@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator
 
 import click
 
 from hikidashi.cli.context import Opened, opened
-from hikidashi.cli.output import amount, emit_json, json_option, say, table
+from hikidashi.cli.output import amount, emit_json, json_option, say, shown_time, table
 from hikidashi.config.settings import resolve_engine
 from hikidashi.worker.engines import engine_factory
 from hikidashi.worker.report import RunReport
@@ -102,9 +103,11 @@ def restore_command(path: str, as_json: bool) -> None:
     with opened() as here:
         done = restore(here.workspace, here.settings, here.connection, path)
     if as_json:
-        emit_json(done.to_dict())
+        emit_json(dataclasses.asdict(done))
     else:
-        say(f"{done.path} is as it was in {done.from_commit[:10]} again, and protected from clean-up.")
+        for line in done.recovered:
+            say(f"note: {line}", style="yellow")
+        say(f"{done.path} is as it was on {shown_time(done.from_at)} again, and protected from clean-up.")
 
 
 @click.command("requeue")
@@ -115,7 +118,7 @@ def requeue_command(run_id: str, as_json: bool) -> None:
     with opened() as here:
         done = requeue(here.workspace, here.connection, run_id)
     if as_json:
-        emit_json({"run_id": done.run_id, "entries": done.entries})
+        emit_json(dataclasses.asdict(done))
     elif done.entries:
         say(f"{amount(len(done.entries), 'entry is', 'entries are')} staged again; the next run takes them.")
     else:

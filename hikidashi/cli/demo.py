@@ -17,7 +17,7 @@ import click
 
 from hikidashi.capture.run import ExtractReport, extract
 from hikidashi.cli.context import Opened, opened
-from hikidashi.cli.inspect import show_diffs
+from hikidashi.cli.inspect import show_commit_body, show_diffs
 from hikidashi.cli.output import amount, emit_json, json_option, say, table
 from hikidashi.records.history import Commit, History
 from hikidashi.staging.entry import Entry
@@ -139,7 +139,7 @@ def _play(here: Opened, part: _Round, *, quiet: bool) -> dict[str, object]:
         _show_run(here, run, history, commits, with_diff=not part.sessions)
     return {
         "heading": part.heading,
-        "staged": [entry.title for entry in extracted.entries] if extracted else [],
+        "staged": [entry.title for entry in extracted.new] if extracted else [],
         "run": run.to_dict(),
     }
 
@@ -148,7 +148,7 @@ def _show_staged(extracted: ExtractReport) -> None:
     def because(entry: Entry) -> str:
         return _REASONS.get((entry.kind, entry.status), entry.kind) + (f": “{entry.quote}”" if entry.quote else "")
 
-    table(("staged", "what", "because"), [(e.kind, e.title, because(e)) for e in extracted.entries])
+    table(("staged", "what", "because"), [(e.kind, e.title, because(e)) for e in extracted.new])
 
 
 def _show_run(here: Opened, run: RunReport, history: History, commits: list[Commit], *, with_diff: bool) -> None:
@@ -159,8 +159,7 @@ def _show_run(here: Opened, run: RunReport, history: History, commits: list[Comm
         return
     for commit in reversed(commits):
         say(f"\n$ hikidashi log -p\n{commit.id[:10]}  {commit.author}  {commit.subject}", style="bold")
-        for line in commit.body.splitlines():
-            say(f"    {line}")
+        show_commit_body(commit)
         show_diffs(history.diff(commit.id))
 
 

@@ -13,7 +13,18 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["amount", "confirmed", "emit_json", "json_option", "plain", "say", "shown_time", "size", "table", "yes_option"]
+__all__ = [
+    "amount",
+    "confirmed",
+    "emit_json",
+    "json_option",
+    "plain",
+    "say",
+    "shown_time",
+    "size",
+    "table",
+    "yes_option",
+]
 
 #: Adds `--json` to a command.
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON with stable keys instead of text.")
@@ -44,7 +55,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str =
     rows = list(rows)
     if not rows:
         return
-    shown = Table(title=escape(title) if title else None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    shown = Table(
+        title=escape(title) if title else None, title_justify="left", box=None, pad_edge=False, header_style="bold"
+    )
     for index, column in enumerate(columns):
         last = index == len(columns) - 1
         shown.add_column(column, overflow="fold", no_wrap=not last and len(columns) > 2)

@@ -12,8 +12,10 @@ from hikidashi.capture.run import waiting_sessions
 from hikidashi.cli.capture import run_extraction, show_extraction
 from hikidashi.cli.context import opened
 from hikidashi.cli.output import amount, confirmed, emit_json, json_option, say, size, table, yes_option
+from hikidashi.errors import UsageError
 from hikidashi.times import now
-from hikidashi.worker.adopt import found_workspace, pause, trust_workspace
+from hikidashi.worker.adopt import TrustReport, found_workspace, preview_trust, trust_workspace
+from hikidashi.staging.pause import paused_since, set_paused
 
 __all__ = ["init_command", "pause_command", "resume_command", "trust_command"]
 
@@ -66,22 +68,48 @@ def trust_command(yes: bool, as_json: bool) -> None:
     Only Markdown under memory/ and knowledge/ is adopted. Database, staging, claim, journal, history and prompts
     found there are set aside, unread, and made anew.
     """
-    preview = trust_workspace(Path.cwd(), dry_run=True)
-    if not as_json:
-        say(f"{preview.root}/.hikidashi", style="bold")
-        table(("would be adopted",), [(path,) for path in preview.adopted])
-        table(("would be set aside",), [(path,) for path in preview.set_aside])
-        for line in preview.refused_settings:
-            say(f"note: {line}", style="yellow")
-    if preview.needed and not confirmed("Trust these records?", yes=yes):
-        raise click.UsageError("nothing was changed: look at the records, then run `hikidashi trust --yes`")
-    report = trust_workspace(Path.cwd()) if preview.needed else preview
+    report = preview_trust(Path.cwd())
+    if report.kind != "already":
+        if not as_json:
+            _show_plan(report)
+        if not confirmed("Trust it?", yes=yes):
+            raise UsageError("nothing was changed: look at the records, then run `hikidashi trust --yes`")
+        report = trust_workspace(Path.cwd())
     if as_json:
-        emit_json(report.to_dict())
-    elif not preview.needed:
+        emit_json(_trust_form(report))
+    elif report.kind == "already":
         say("This workspace is trusted already.")
+    elif report.kind == "own":
+        say("Trusted: it is yours, and all of it was kept.")
     else:
         say(f"Trusted: {amount(len(report.adopted), 'record')} adopted, {len(report.set_aside)} set aside.")
+
+
+def _show_plan(report: TrustReport) -> None:
+    say(f"{report.root}/.hikidashi", style="bold")
+    if report.kind == "own":
+        moved = f", moved from {report.moved_from}" if report.moved_from else ""
+        say(f"This workspace is yours{moved}: all of it would be kept.")
+    else:
+        table(("would be adopted",), [(path,) for path in report.adopted])
+        table(("would be set aside, unread",), [(path,) for path in report.set_aside])
+    for link in report.links:
+        say(f"note: the symlink {link} would be taken out", style="yellow")
+    for line in report.refused_settings:
+        say(f"note: {line}", style="yellow")
+
+
+def _trust_form(report: TrustReport) -> dict[str, object]:
+    return {
+        "workspace": str(report.root),
+        "kind": report.kind,
+        "moved_from": str(report.moved_from) if report.moved_from else None,
+        "adopted": list(report.adopted),
+        "set_aside": list(report.set_aside),
+        "aside": str(report.aside) if report.aside else None,
+        "links": list(report.links),
+        "refused_settings": list(report.refused_settings),
+    }
 
 
 @click.command("pause")
@@ -100,7 +128,8 @@ def resume_command(as_json: bool) -> None:
 
 def _set_paused(on: bool, as_json: bool) -> None:
     with opened() as here:
-        since = pause(here.connection, on)
+        set_paused(here.connection, on)
+        since = paused_since(here.connection)
     if as_json:
         emit_json({"workspace": str(here.workspace.root), "paused_at": since or None})
     elif on:

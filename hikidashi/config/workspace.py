@@ -38,6 +38,7 @@ __all__ = [
 HOME_NAME: Final = ".hikidashi"
 
 _BUSY_SECONDS: Final = 5.0
+_MAX_PATH: Final = 4096
 
 #: IO_REPARSE_TAG_MOUNT_POINT; `stat` has it on Windows only.
 _JUNCTION: Final = 0xA0000003
@@ -163,6 +164,8 @@ def _walk(start: Path, top: Path | None, cwd: Path) -> Path | None:
 
 def _locate(cwd: Path) -> tuple[Path, Territory] | None:
     """The resolved folder and where to look for its workspace."""
+    if len(str(cwd)) > _MAX_PATH:  # no system holds such a folder, and the look-ups grow with its depth
+        return None
     try:
         folder = real_path(cwd)
     except ValueError:  # a NUL in a path that a damaged transcript gave

@@ -9,20 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
-from hikidashi.hosts.claude_files import SHAPE, find_sessions, look_at
-from hikidashi.hosts.claude_fold import HOST_NAME, Fold
-from hikidashi.hosts.lines import parse_line, read_lines
+import orjson
+
+from hikidashi.hosts.claude_back import Before, look_back
+from hikidashi.hosts.claude_files import find_sessions, look_at
+from hikidashi.hosts.claude_fold import Fold
+from hikidashi.hosts.claude_lines import HOST_NAME, SHAPE, is_silent
+from hikidashi.hosts.lines import parse_line, past_newline, read_lines
 from hikidashi.hosts.transcript import Event, Position, ReadReport, SessionFile
 
-__all__ = ["HOST", "ClaudeCode", "is_silent"]
-
-#: A pass that begins inside a file first looks back this far for the calls whose results it will meet.
-LOOK_BACK_BYTES: Final = 4 << 20
-
-#: Lines that back up file contents: up to a fifth of a transcript.
-_SNAPSHOTS: Final = (b'{"type":"file-history-snapshot"', b'{"type": "file-history-snapshot"')
+__all__ = ["HOST", "ClaudeCode"]
 
 
 class ClaudeCode:
@@ -48,55 +46,27 @@ class ClaudeCode:
         self, path: Path, *, start: Position, report: ReadReport, max_line_bytes: int, seen: set[bytes]
     ) -> Iterator[Event]:
         """The events after `start`, in order (see `hosts.transcript.Host`). Raises `OSError` of the file."""
-        report.position = start
         fold = Fold(report, seen)
         with path.open("rb") as stream:
             if start.offset > 0:
-                _look_back(stream, start, fold, max_line_bytes)
+                with fold.unheard():
+                    told_from = look_back(stream, start, max_line_bytes, fold.feed)
+                fold.before = Before(path, told_from, max_line_bytes) if told_from else None
+            start = report.position = past_newline(stream, start)
+            feed = fold.feed
             for number, offset, raw in read_lines(stream, start=start, report=report, max_line_bytes=max_line_bytes):
                 if not is_silent(raw):
-                    for line in parse_line(raw, report, SHAPE):
-                        yield from fold.feed(line, number, len(raw))
+                    try:
+                        line = orjson.loads(raw)
+                    except ValueError:
+                        line = None
+                    if type(line) is dict:
+                        yield from feed(line, number, len(raw))
+                    else:
+                        for line in parse_line(raw, report, SHAPE):
+                            yield from feed(line, number, len(raw))
                 report.offset, report.line = offset, number + 1
                 report.lines += 1
-
-
-def _look_back(stream: BinaryIO, start: Position, fold: Fold, max_line_bytes: int) -> None:
-    """Feed the lines before `start` to the fold, so that it knows the open calls; their events are dropped."""
-    back = max(0, start.offset - LOOK_BACK_BYTES)
-    stream.seek(back)
-    before = stream.read(start.offset - back)
-    first = before.find(b"\n") + 1 if back else 0
-    newlines = before.count(b"\n", first)
-    whole = start.line - newlines - (0 if before.endswith(b"\n") else 1)
-    del before
-    unheard = ReadReport()
-    with fold.unheard(unheard):
-        position = Position(offset=back + first, line=max(0, whole))
-        for number, _, raw in read_lines(
-            stream, start=position, report=unheard, max_line_bytes=max_line_bytes, stop=start.offset
-        ):
-            if not is_silent(raw):
-                for line in parse_line(raw, unheard, SHAPE):
-                    fold.feed(line, number, len(raw))
-
-
-def is_silent(raw: bytes) -> bool:
-    """Whether a line is one of the many that carry nothing, judged without parsing it.
-
-    Only the line object's own type counts, never text inside it: the type must stand before any nested object
-    and any escaped character, and no second object may stand on the line.
-    """
-    if raw.startswith(_SNAPSHOTS):
-        return raw.endswith(b"}") and b"}{" not in raw and b'{"parentUuid"' not in raw and b"\0" not in raw
-    named = raw.find(b'"progress"', 0, 1024)
-    if named < 0:
-        return False
-    own = raw.rfind(b'"type":', 0, named)
-    if own < 1 or raw[own + 7 : named].strip() or b"{" in raw[1:own] or b"[" in raw[1:own] or b"\\" in raw[1:own]:
-        return False
-    # One nested type, the progress's own, is usual. More may be another process's line that was torn into this one.
-    return raw.endswith(b"}") and b"}{" not in raw and b'{"parentUuid"' not in raw and raw.count(b'{"type":', own) <= 1
 
 
 #: The host, ready to use.

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from hikidashi.hosts.claude_fold import HOST_NAME
-from hikidashi.hosts.lines import LineShape, parse_line, read_lines
+from hikidashi.hosts.claude_lines import HOST_NAME, SHAPE
+from hikidashi.hosts.lines import parse_line, read_lines
 from hikidashi.hosts.transcript import Position, ReadReport, SessionFile
 
-__all__ = ["SHAPE", "Head", "find_sessions", "look_at", "slug_prefixes"]
+__all__ = ["Head", "find_sessions", "look_at", "slug_prefixes"]
 
 #: Slugs of longer paths are cut here; `-` and a hash follow.
 MAX_SLUG: Final = 200
@@ -31,24 +31,6 @@ HEAD_LINES: Final = 200
 _SPOKEN: Final = frozenset({"user", "assistant", "system", "attachment", "progress"})
 #: Folder of our own files: a session started inside it is our own worker's.
 _OWN_FOLDER: Final = ".hikidashi"
-
-_STARTS: Final = re.compile(
-    r'\{\s*"(?:parentUuid|logicalParentUuid|type|uuid|isSidechain|sessionId|leafUuid|messageId|cwd|timestamp)"\s*:'
-)
-
-
-def _is_line_object(value: dict[str, object]) -> bool:
-    """Whether an object found inside a torn line is a line of its own.
-
-    A record nested in a sub-agent's progress line has a type too, but neither parent nor session.
-    """
-    return isinstance(value.get("type"), str) and not value.keys().isdisjoint(
-        ("parentUuid", "sessionId", "leafUuid", "snapshot")
-    )
-
-
-#: How a line object of Claude Code is found inside a torn line.
-SHAPE: Final = LineShape(starts=_STARTS, whole=_is_line_object)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

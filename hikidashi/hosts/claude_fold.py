@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from hikidashi.hosts.claude_back import Before
 from hikidashi.hosts.claude_calls import Call, Calls, TokenCount, trimmed
-from hikidashi.hosts.claude_queue import TypedAhead, TypedText
-from hikidashi.hosts.claude_speech import hear, is_injected, refusal_words
+from hikidashi.hosts.claude_lines import CALL_BLOCKS, HOST_NAME, LOOKS, SILENT_TYPES, STOPS, TOLD_BLOCKS
+from hikidashi.hosts.claude_queue import TypedAhead
+from hikidashi.hosts.claude_speech import hear, is_injected, refusal_words, say
 from hikidashi.hosts.claude_tools import (
     MAX_TEXT,
     Ending,
@@ -25,48 +27,9 @@ from hikidashi.hosts.claude_tools import (
 )
 from hikidashi.hosts.transcript import Event, EventKind, ReadReport, event_keys
 
-__all__ = ["HOST_NAME", "Fold"]
-
-#: Name of the host in sources and watermarks.
-HOST_NAME: Final = "claude-code"
+__all__ = ["Fold"]
 
 _key: Final = event_keys(HOST_NAME)
-
-#: Line types that carry nothing for a memory. Any other unknown type is counted as skipped.
-_SILENT_TYPES: Final = frozenset(
-    {
-        "agent-name",
-        "agent-setting",
-        "api-request",
-        "atis-latch",
-        "bridge-session",
-        "cost-state",
-        "file-history-snapshot",
-        "frame-link",
-        "last-prompt",
-        "mode",
-        "permission-mode",
-        "progress",
-        "relocated",
-        "result",
-        "started",
-        "stub",
-        "tag",
-        "tools-used",
-        "worktree-state",
-    }
-)
-
-#: Blocks of an assistant line that make an event; thinking does not.
-_TOLD_BLOCKS: Final = frozenset(
-    {"text", "tool_use", "server_tool_use", "tool_result", "web_search_tool_result", "mcp_tool_result", "mcp_tool_use"}
-)
-
-_CALL_BLOCKS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-
-#: Tools that look at background calls, and tools that stop them.
-_LOOKS: Final = frozenset({"BashOutput", "TaskOutput", "AgentOutputTool"})
-_STOPS: Final = frozenset({"KillShell", "KillBash", "TaskStop"})
 
 
 class Fold:
@@ -78,6 +41,8 @@ class Fold:
         self._calls = Calls()
         self._tokens = TokenCount()
         self._typed = TypedAhead()
+        #: The part of the file that was not fed, if any; calls are searched there.
+        self.before: Before | None = None
         self._version = ""
         self._cwd = ""
         self._branch = ""
@@ -95,15 +60,15 @@ class Fold:
         if type(kind) is not str:
             self._report.skip("no-type")
             return []
-        if kind in _SILENT_TYPES:
+        if kind in SILENT_TYPES:
             return []
         return self._other(kind, line, number)
 
     @contextmanager
-    def unheard(self, report: ReadReport) -> Iterator[None]:
+    def unheard(self) -> Iterator[None]:
         """Feed lines whose events were taken before: they are remembered, but neither reported nor marked seen."""
         kept = self._report, self._seen
-        self._report, self._seen = report, set()
+        self._report, self._seen = ReadReport(), set()
         try:
             yield
         finally:
@@ -172,7 +137,7 @@ class Fold:
         content = message.get("content")
         model = message.get("model")
         if model == "<synthetic>" or line.get("isApiErrorMessage") is True:
-            return [_say(base, "context", content_text(content))]
+            return [say(base, "context", content_text(content))]
         repeat = base.repeat
         told = self._delivered(base) if self._typed else []
         if type(content) is str:
@@ -191,15 +156,15 @@ class Fold:
         events: list[Event] = []
         for block in content:
             kind = block.get("type") if type(block) is dict else None
-            if kind not in _TOLD_BLOCKS:
+            if type(kind) is not str or kind not in TOLD_BLOCKS:
                 continue
-            event = _copy(base, repeat) if events else base
+            event = base.beside(repeat=repeat) if events else base
             if kind == "text":
                 text = block.get("text")
                 if type(text) is not str or not text.strip():
                     continue
-                _say(event, "assistant", text)
-            elif kind in _CALL_BLOCKS:
+                say(event, "assistant", text)
+            elif kind in CALL_BLOCKS:
                 if not self._call(block, event, size):
                     continue
             else:
@@ -235,7 +200,7 @@ class Fold:
         base = self._base(line, number)
         content = message.get("content")
         if line.get("isCompactSummary") is True:
-            return [_say(base, "compaction", content_text(content))]
+            return [say(base, "compaction", content_text(content))]
         if type(content) is str:
             return self._prompt(content, base, line)
         if type(content) is not list:
@@ -245,33 +210,33 @@ class Fold:
         results = [block for block in content if type(block) is dict and block.get("type") == "tool_result"]
         events: list[Event] = []
         for block in results:
-            event = _copy(base, repeat) if events else base
+            event = base.beside(repeat=repeat) if events else base
             self._result(block, event, line.get("toolUseResult") if len(results) == 1 else None, size)
             events.append(event)
-            if event.refused_by or event.tool in _LOOKS or event.tool in _STOPS:
+            if event.refused_by or event.tool in LOOKS or event.tool in STOPS:
                 events += self._consequences(event, line.get("toolUseResult"), repeat)
         if len(results) < len(content):
             text = content_text(content)
             if text.strip():
-                events += self._prompt(text, _copy(base, repeat), line)
+                events += self._prompt(text, base.beside(repeat=repeat), line)
         return events
 
     def _prompt(self, text: str, base: Event, line: dict[str, Any]) -> list[Event]:
         """What a user line's text is: a person's words, an interruption, or something injected."""
         done = notified_ending(text)
         if done:
-            return [*self._ended(done, base, base.repeat), _say(base, "context", text)]
+            return [*self._ended(done, base, base.repeat), say(base, "context", text)]
         if base.sidechain or is_injected(line):
-            return [_say(base, "context", text)]
+            return [say(base, "context", text)]
         speech = hear(text)
         events: list[Event] = []
         if speech.interrupted:
-            events.append(_say(base, "interrupt", text))
+            events.append(say(base, "interrupt", text))
         if speech.words:
-            event = _copy(base, base.repeat) if events else base
+            event = base.beside(repeat=base.repeat) if events else base
             event.repeat = self._typed.is_repeated_by(text.strip(), speech.words) or event.repeat
-            events.append(_say(event, "user", speech.words))
-        return events or [_say(base, "context", text)]
+            events.append(say(event, "user", speech.words))
+        return events or [say(base, "context", text)]
 
     # -- results
 
@@ -282,6 +247,8 @@ class Fold:
         if type(call_id) is str and call_id:
             event.call_id = call_id
             call = self._calls.answered(call_id)
+            if call is None and self.before:
+                call = self._recall(call_id, "assistant")._calls.answered(call_id)
             key = call.key if call else _key("result:" + call_id)
             event.repeat = self._met(key, "result:" + call_id, event.sidechain) or event.repeat
         if call:
@@ -294,15 +261,23 @@ class Fold:
         if task_id and call:
             self._calls.run_on(task_id, call)
 
+    def _recall(self, word: str, kind: str) -> Fold:
+        """What a fold would know after the first line of type `kind` with `word`, from before what this one read."""
+        earlier = Fold(ReadReport(), set())
+        if self.before:
+            earlier.before = self.before
+            self.before.feed_first(word, kind, earlier.feed)
+        return earlier
+
     def _consequences(self, event: Event, structured: object, repeat: bool) -> list[Event]:
         """What a result says beyond its own call: words of a refusal, the end of a background call."""
         if event.refused_by == "person":
             words = "" if event.sidechain else refusal_words(event.text)
-            return [_say(_copy(event, repeat), "user", words)] if words else []
-        if event.tool in _LOOKS:
+            return [say(event.beside(repeat=repeat), "user", words)] if words else []
+        if event.tool in LOOKS:
             done = ending(event.input, event.text, structured)
             return self._ended(done, event, repeat) if done else []
-        if event.tool in _STOPS and event.outcome == "ok":
+        if event.tool in STOPS and event.outcome == "ok":
             for key in ("shell_id", "task_id"):
                 task_id = event.input.get(key)
                 if type(task_id) is str and task_id:
@@ -313,9 +288,11 @@ class Fold:
     def _ended(self, done: Ending, base: Event, repeat: bool) -> list[Event]:
         """The one result of a background call's end, told for the call that started it."""
         call = self._calls.ended(done.task_id)
+        if call is None and self.before:
+            call = self._recall(done.task_id, "user")._calls.ended(done.task_id)
         if call is None:
             return []
-        event = _copy(base, repeat)
+        event = base.beside(repeat=repeat)
         event.kind, event.role, event.text = "tool_result", role_of(call.tool), done.text
         event.call_id, event.tool, event.input = call.call_id, call.tool, call.input
         event.call_line, event.call_uuid = call.line, call.uuid
@@ -330,15 +307,7 @@ class Fold:
         operation = line.get("operation")
         text = content_text(line.get("content"))
         if operation == "enqueue":
-            at, session_id = line.get("timestamp"), line.get("sessionId")
-            self._typed.enqueue(
-                TypedText(
-                    text=cut(hear(text).words)[0],
-                    line=number,
-                    at=at if type(at) is str else "",
-                    session_id=session_id if type(session_id) is str else "",
-                )
-            )
+            self._typed.enqueue(line, number, cut(hear(text).words)[0])
             done = notified_ending(text)
             return self._ended(done, self._base(line, number), False) if done else []
         if operation in ("dequeue", "remove"):
@@ -353,12 +322,12 @@ class Fold:
             return []
         events = []
         for typed in self._typed.told_now():
-            event = _copy(base, False)
+            event = base.beside(repeat=False)
             event.line, event.uuid, event.at = typed.line, "", typed.at
             event.session_id = typed.session_id or base.session_id
             name = f"queue:{typed.at}:{typed.text}"
             event.repeat = self._met(_key(name), name, False)
-            events.append(_say(event, "user", typed.text))
+            events.append(say(event, "user", typed.text))
         return events
 
     # -- all other lines
@@ -381,14 +350,14 @@ class Fold:
         text = next((value for key in keys if type(value := line.get(key)) is str and value.strip()), "")
         if not text:
             return []
-        event = _say(self._base(line, number), kind, text)
+        event = say(self._base(line, number), kind, text)
         event.result = {key: value for key, value in line.items() if isinstance(value, str | int)}
         return [event]
 
     def _system(self, line: dict[str, Any], number: int) -> list[Event]:
         subtype = line.get("subtype")
         if subtype == "compact_boundary":
-            return [_say(self._base(line, number), "compaction", "")]
+            return [say(self._base(line, number), "compaction", "")]
         if subtype == "local_command" and type(text := line.get("content")) is str:
             return self._prompt(text, self._base(line, number), {})
         return []
@@ -404,30 +373,4 @@ class Fold:
             flags = {**line, **attachment, "isMeta": injected or line.get("isMeta") or attachment.get("isMeta")}
             return self._prompt(text, self._base(line, number), flags)
         text = content_text(attachment.get("content"))
-        return [_say(self._base(line, number), "context", text)] if text else []
-
-
-def _say(event: Event, kind: EventKind, text: str) -> Event:
-    """Make `event` one of words, within the size of an event's text."""
-    event.kind = kind
-    event.role = "user" if kind == "user" else "assistant" if kind == "assistant" else "tool"
-    if len(text) > MAX_TEXT:
-        text, event.truncated = cut(text)
-    event.text = text
-    return event
-
-
-def _copy(base: Event, repeat: bool) -> Event:
-    """A new event of the same line."""
-    return Event(
-        kind="context",
-        line=base.line,
-        uuid=base.uuid,
-        at=base.at,
-        session_id=base.session_id,
-        role="tool",
-        cwd=base.cwd,
-        branch=base.branch,
-        sidechain=base.sidechain,
-        repeat=repeat,
-    )
+        return [say(self._base(line, number), "context", text)] if text else []

@@ -14,6 +14,7 @@ text left the queue. A text that was taken back is told only as what the person 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -49,9 +50,17 @@ class TypedAhead:
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
-    def enqueue(self, typed: TypedText) -> None:
-        """An element was put into the queue."""
-        self._waiting.append(typed)
+    def enqueue(self, line: Mapping[str, object], number: int, text: str) -> None:
+        """The line put an element into the queue, of which `text` was typed."""
+        at, session_id = line.get("timestamp"), line.get("sessionId")
+        self._waiting.append(
+            TypedText(
+                text=text,
+                line=number,
+                at=at if isinstance(at, str) else "",
+                session_id=session_id if isinstance(session_id, str) else "",
+            )
+        )
         del self._waiting[:-MAX_QUEUED]
 
     def leave(self) -> None:

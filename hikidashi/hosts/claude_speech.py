@@ -12,7 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["INTERRUPTED", "Speech", "hear", "is_injected", "refusal_words"]
+from hikidashi.hosts.claude_tools import MAX_TEXT, cut
+from hikidashi.hosts.transcript import Event, EventKind
+
+__all__ = ["INTERRUPTED", "Speech", "hear", "is_injected", "refusal_words", "say"]
 
 #: What the client writes when the person stopped the agent.
 INTERRUPTED: Final = "[Request interrupted by user"
@@ -22,7 +25,11 @@ _NOBODY: Final = (
     "<objective>",
     "Caveat: The messages below",
     "This session is being continued from a previous conversation",
+    # What the client sends in the person's place when a plan is accepted with a fresh context.
+    "Implement the following plan:\n\n#",
 )
+#: Where an image stood; alone it is no word.
+_IMAGES: Final = re.compile(r"(?:\[Image[^\[\]]{0,200}\]\s*)+\Z")
 
 #: Blocks that the client, an editor, a hook or this program puts into a line, beside typed words or alone.
 _BLOCK_NAMES: Final = (
@@ -67,7 +74,7 @@ def hear(text: str) -> Speech:
         elif "<" in text and _BLOCK.search(text):
             text = _BLOCK.sub("", text)
         else:
-            return Speech(words=text, interrupted=interrupted)
+            return Speech(words="" if _IMAGES.match(text) else text, interrupted=interrupted)
     return Speech(interrupted=interrupted)
 
 
@@ -90,3 +97,13 @@ def refusal_words(text: str) -> str:
     """What the person said when refusing a call; '' when the refusal quotes nobody."""
     said = text.partition(_SAID)[2]
     return hear(said.partition(_NOTE)[0]).words if said else ""
+
+
+def say(event: Event, kind: EventKind, text: str) -> Event:
+    """Make `event` one of words, within the size of an event's text."""
+    event.kind = kind
+    event.role = "user" if kind == "user" else "assistant" if kind == "assistant" else "tool"
+    if len(text) > MAX_TEXT:
+        text, event.truncated = cut(text)
+    event.text = text
+    return event

@@ -27,7 +27,7 @@ import orjson
 
 from hikidashi.hosts.transcript import Position, ReadReport
 
-__all__ = ["CHUNK_BYTES", "Line", "LineShape", "parse_line", "read_lines"]
+__all__ = ["CHUNK_BYTES", "Line", "LineShape", "parse_line", "past_newline", "read_lines"]
 
 #: One read of the file. A line longer than this is measured first and read in one piece afterwards.
 CHUNK_BYTES: Final = 1 << 20
@@ -82,7 +82,7 @@ def read_lines(
         rest = pieces.pop()
         for raw in pieces:
             offset += len(raw) + 1
-            if inside and not raw:
+            if inside and not raw.strip(b"\r"):
                 pass  # the newline of a line that was taken without it
             elif len(raw) <= max_line_bytes:
                 yield number, offset, raw
@@ -106,6 +106,16 @@ def read_lines(
             stream.seek(offset)
     if rest:
         yield from _unfinished(stream, offset, number, max_line_bytes, stop)
+
+
+def past_newline(stream: BinaryIO, start: Position) -> Position:
+    """`start`, moved behind the newline of a line that was taken before the newline was written."""
+    if start.line == 0 or _at_line_start(stream, start.offset):
+        return start
+    stream.seek(start.offset)
+    ending = stream.read(2)
+    width = 1 if ending.startswith(b"\n") else 2 if ending == b"\r\n" else 0
+    return Position(offset=start.offset + width, line=start.line)
 
 
 def _at_line_start(stream: BinaryIO, offset: int) -> bool:

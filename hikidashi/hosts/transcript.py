@@ -117,6 +117,21 @@ class Event:
     #: Model's name, on assistant events.
     model: str = ""
 
+    def beside(self, *, repeat: bool) -> Event:
+        """Another event of the same line, of kind `context` until it is told otherwise."""
+        return Event(
+            kind="context",
+            line=self.line,
+            uuid=self.uuid,
+            at=self.at,
+            session_id=self.session_id,
+            role="tool",
+            cwd=self.cwd,
+            branch=self.branch,
+            sidechain=self.sidechain,
+            repeat=repeat,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:

@@ -55,6 +55,11 @@ class FileDiff:
     #: A unified diff, lines ending in a newline.
     text: str
 
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form; keys are stable."""
+        change = "added" if self.old is None else "deleted" if self.new is None else "changed"
+        return {"path": self.path, "change": change, "diff": self.text}
+
 
 class History:
     """The history of one workspace. Reading needs no lock; writing holds one for its whole length."""
@@ -69,13 +74,16 @@ class History:
 
     def create(self) -> None:
         """Make the repository (files 0600, folders 0700); one that is there is completed, never changed."""
-        if self._path.is_symlink():
-            raise CorruptData(f"{self._path} is a link, which is not followed; {MEND}")
+        self._refuse_link()
         self._objects.create()
         make_folder(self._path / "refs" / "heads")
         for name, data in (("HEAD", f"ref: {MAIN}\n".encode()), ("config", _CONFIG)):
             if not (self._path / name).exists():
                 write_atomic(self._path / name, data)
+
+    def _refuse_link(self) -> None:
+        if self._path.is_symlink():
+            raise CorruptData(f"{self._path} is a link, which is not followed; {MEND}")
 
     def tip(self) -> Commit | None:
         """The newest commit; None before the first. Raises `CorruptData`."""
@@ -159,7 +167,7 @@ class History:
         """The commits that changed `path`, newest first, each with the bytes after it (None: it was deleted)."""
         commits = self.log()
         blobs = [self._find(commit.tree, path) for commit in commits]
-        before = [*blobs[1:], None]
+        before = [*blobs, None][1:]
         return [
             (commit, None if blob is None else self.blob(blob))
             for commit, blob, old in zip(commits, blobs, before, strict=True)
@@ -205,6 +213,7 @@ class History:
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
         """Held while writing; the system lets go of it when the process dies."""
+        self._refuse_link()
         make_folder(self._path)
         lock = filelock.FileLock(self._path / "hikidashi.lock", timeout=LOCK_SECONDS, mode=FILE_MODE)
         with storage_errors(f"lock {self._path}"):
@@ -218,6 +227,7 @@ class History:
             lock.release()
 
     def _ref(self, name: str) -> str | None:
+        self._refuse_link()
         with damage(name), storage_errors(f"read {self._path / name}"):
             value = self._refs.read_loose_ref(Ref(name.encode()))
             if value is None:

@@ -39,7 +39,20 @@ class Commit:
     body: str
     #: Key -> its values in order (`Run`, `Phase`, `Operation` …).
     trailers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Object ID of its tree.
     tree: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form; keys are stable."""
+        return {
+            "id": self.id,
+            "parent": self.parent,
+            "author": self.author,
+            "at": self.at,
+            "subject": self.subject,
+            "body": self.body,
+            "trailers": {key: list(values) for key, values in self.trailers.items()},
+        }
 
 
 def commit_message(subject: str, body: str, trailers: Mapping[str, str | Sequence[str]], author: Author) -> str:

@@ -8,17 +8,18 @@ turn left alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from hikidashi.records.finding import Finding
-from hikidashi.records.library import Library, RecordsHome, read_tree
+from hikidashi.records.library import Library
 from hikidashi.records.record import Tree
 from hikidashi.records.rules import RULES, Rule, found
-from hikidashi.records.rules_state import FindSecrets, FoundSecret, cross_errors, file_findings, tree_warnings
+from hikidashi.records.rules_state import FindSecrets, cross_errors, file_findings, tree_warnings
 from hikidashi.records.rules_transition import Transition, transition_errors
+from hikidashi.redact import find_secrets
 from hikidashi.times import now as system_now
 
 __all__ = [
@@ -28,33 +29,12 @@ __all__ = [
     "found",
     "lint_transition",
     "lint_tree",
-    "lint_workspace",
     "read_only_paths",
     "rules_table",
 ]
 
 #: `cleanup.max_sources`' default.
 MAX_SOURCES: Final = 10
-
-
-def find_secrets(text: str) -> Sequence[FoundSecret]:
-    """The redactor's finder; its patterns are loaded when the first file is judged."""
-    from hikidashi.redact import find_secrets as find
-
-    return find(text)
-
-
-def lint_workspace(
-    workspace: RecordsHome,
-    *,
-    now: datetime | None = None,
-    max_sources: int = MAX_SOURCES,
-    find_secrets: FindSecrets = find_secrets,
-) -> list[Finding]:
-    """Errors and warnings of the records on disk, with the files there that were refused."""
-    loaded = read_tree(workspace)
-    findings = lint_tree(loaded.tree, now=now, max_sources=max_sources, find_secrets=find_secrets)
-    return sorted([*loaded.findings, *findings])
 
 
 def lint_tree(

@@ -273,7 +273,8 @@ class _Fields:
         """The record; only to be used when no finding is an error."""
         keys = _KEYS[self._kind]
         for key, needed in keys.items():
-            if needed and not self._text(key):
+            present = self._fields.get(key)
+            if needed and not self._text(key) and (present is None or present.text is not None):
                 self._wrong("H108", 1, f"the front matter has no {key}")
         for key in ("created_at", "updated_at"):
             self._check_time(key)

@@ -6,14 +6,23 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, Protocol
 
 from rapidfuzz import fuzz
 
 from hikidashi.records.finding import Finding
 from hikidashi.records.library import Library
-from hikidashi.records.record import CLEANUP_LOG, Record, Tree, is_slug, read_record, record_kind, record_path
+from hikidashi.records.record import (
+    CLEANUP_LOG,
+    Record,
+    RecordKind,
+    Tree,
+    is_slug,
+    read_record,
+    record_kind,
+    record_path,
+)
 from hikidashi.records.rules import found
 from hikidashi.records.similarity import similar_pairs
 from hikidashi.records.terms import terms
@@ -182,18 +191,16 @@ def _record_warnings(record: Record, library: Library, now: datetime, max_source
 
 
 def _similar_slugs(library: Library) -> Iterator[Finding]:
-    by_kind: dict[str, list[Record]] = defaultdict(list)
+    by_kind: dict[RecordKind, list[str]] = defaultdict(list)
     for record in library.records():
         if record.kind != "summary" and not _DATED_SLUG.fullmatch(record.slug):
-            by_kind[record.kind].append(record)
-    for records in by_kind.values():
-        records.sort(key=lambda record: (len(record.slug), record.slug))  # `x` before `x-2`
-        told: set[int] = set()
-        for earlier, later in similar_pairs([_trigrams(record.slug) for record in records], 0.6):
-            one, two = records[earlier], records[later]
-            if later not in told and _slugs_are_alike(one.slug, two.slug):
-                told.add(later)
-                yield found("H202", two.path, 0, f"{two.slug} is much like {one.slug}")
+            by_kind[record.kind].append(record.slug)
+    for kind, slugs in by_kind.items():
+        slugs.sort(key=lambda slug: (len(slug), slug))  # `x` before `x-2`
+        alike = partial(_slugs_are_alike, slugs)
+        for one, two in similar_pairs([_trigrams(slug) for slug in slugs], 0.6, alike):
+            path = record_path(kind, slugs[two])
+            yield found("H202", path, 0, f"{slugs[two]} is much like {slugs[one]}")
 
 
 @lru_cache(maxsize=4096)
@@ -203,10 +210,10 @@ def _trigrams(slug: str) -> frozenset[str]:
     return frozenset(padded[i : i + 3] for i in range(len(padded) - 2))
 
 
-def _slugs_are_alike(one: str, two: str) -> bool:
-    base, other = _NUMBERED.sub("", one), _NUMBERED.sub("", two)
+def _slugs_are_alike(slugs: Sequence[str], one: int, two: int) -> bool:
+    base, other = _NUMBERED.sub("", slugs[one]), _NUMBERED.sub("", slugs[two])
     if base == other:
-        return base in (one, two)  # `x` and `x-2`, but not `step-1` and `step-2`
+        return base in (slugs[one], slugs[two])  # `x` and `x-2`, but not `step-1` and `step-2`
     same_numbers = _DIGITS.findall(base) == _DIGITS.findall(other)
     same_words = sorted(base.split("-")) == sorted(other.split("-"))
     return same_numbers and (same_words or fuzz.ratio(base, other, score_cutoff=85) > 0)
@@ -224,12 +231,12 @@ def _similar_bodies(library: Library) -> Iterator[Finding]:
         # A decision and the one that replaced it are alike by nature.
         if record.kind != "summary" and record.status != "replaced" and len(_term_set(record.body)) >= 5
     ]
-    told: set[int] = set()
-    for earlier, later in similar_pairs([_term_set(record.body) for record in records], 0.8):
-        if later in told:
-            continue
-        one, two = records[earlier], records[later]
-        share = fuzz.ratio(one.body, two.body, score_cutoff=90)
-        if share:
-            told.add(later)
-            yield found("H205", two.path, 0, f"its body is {share:.0f} % that of {one.path}")
+    bodies = [record.body for record in records]
+    pairs = similar_pairs(
+        [_term_set(body) for body in bodies],
+        0.8,
+        lambda one, two: fuzz.ratio(bodies[one], bodies[two], score_cutoff=90) > 0,
+    )
+    for one, two in pairs:
+        share = fuzz.ratio(bodies[one], bodies[two])
+        yield found("H205", records[two].path, 0, f"its body is {share:.0f} % that of {records[one].path}")

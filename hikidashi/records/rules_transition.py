@@ -25,7 +25,8 @@ KEPT_SHARE: Final = 0.75
 REPORT: Final = "report:"
 
 _GENERATED: Final = re.compile(
-    r"^<!-- *hikidashi:(?!end)[^\n>]*-->$.*?^<!-- *(?:hikidashi:end|/hikidashi)[^\n>]*-->$", re.MULTILINE | re.DOTALL
+    r"^<!-- *hikidashi:(?!end)[^\n>]*-->[ \t]*$.*?^<!-- *(?:hikidashi:end|/hikidashi)[^\n>]*-->[ \t]*$",
+    re.MULTILINE | re.DOTALL,
 )
 
 

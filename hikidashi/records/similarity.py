@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 __all__ = ["similar_pairs"]
@@ -14,32 +14,35 @@ MAX_COMPARISONS: Final = 20_000
 
 
 def similar_pairs(
-    sets: Sequence[frozenset[str]], threshold: float, limit: int = MAX_COMPARISONS
+    sets: Sequence[frozenset[str]],
+    threshold: float,
+    confirm: Callable[[int, int], bool],
+    limit: int = MAX_COMPARISONS,
 ) -> Iterator[tuple[int, int]]:
-    """Pairs (earlier, later) of indices whose Jaccard similarity is at least `threshold`.
+    """Pairs (earlier, later) of indices whose Jaccard similarity is at least `threshold` and that `confirm` takes.
 
-    Prefix filtering: put each set's members in order of rarity; two sets that similar share one of the
-    first `n - ceil(threshold * n) + 1` members, so only sets that meet in an index of those are compared.
+    Each index comes at most once as the later one, and none that did comes as an earlier one: of many alike
+    each is paired with the first. Prefix filtering: put each set's members in order of rarity; two sets that
+    similar share one of the first `n - ceil(threshold * n) + 1` members, so only sets that meet in an index
+    of those are compared.
     """
     frequency = Counter(member for members in sets for member in members)
-    postings: dict[str, list[int]] = defaultdict(list)
-    compared = 0
+    by_rarity = sorted(frequency, key=lambda member: (frequency[member], member))
+    rank = {member: number for number, member in enumerate(by_rarity)}
+    postings: dict[int, list[int]] = defaultdict(list)
     for later, members in enumerate(sets):
         size = len(members)
-        ordered = sorted(members, key=lambda member: (frequency[member], member))
+        ordered = sorted(rank[member] for member in members)
         prefix = ordered[: size - math.ceil(threshold * size) + 1] if size else []
-        candidates = {
-            earlier
-            for member in prefix
-            for earlier in postings[member]
-            if threshold * size <= len(sets[earlier]) <= size / threshold
-        }
+        candidates = {earlier for member in prefix for earlier in postings[member]}
         for earlier in sorted(candidates):
-            compared += 1
-            if compared > limit:
+            if limit <= 0:
                 return
+            limit -= 1
             common = len(sets[earlier] & members)
-            if common >= threshold * (len(sets[earlier]) + size - common):
+            if common >= threshold * (len(sets[earlier]) + size - common) and confirm(earlier, later):
                 yield earlier, later
-        for member in prefix:
-            postings[member].append(later)
+                break
+        else:
+            for member in prefix:
+                postings[member].append(later)

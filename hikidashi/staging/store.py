@@ -16,6 +16,7 @@ from typing import Final
 from hikidashi.config.workspace import Workspace
 from hikidashi.db.connection import database_errors, queries, transaction
 from hikidashi.errors import CorruptData
+from hikidashi.redact import find_secrets
 from hikidashi.staging.backlog import StagedEntry, StagingTotals, SweepReport, next_batch
 from hikidashi.staging.entry import Disposition, Entry
 from hikidashi.staging.folder import EntryFolder, NotAnEntry
@@ -222,7 +223,10 @@ class StagingStore:
         except NotAnEntry as exc:
             self._set_aside(f"{entry_id}.json", str(exc), report)
             return
-        if self._insert("adopt", entry, text):
+        secret = _secret(entry)
+        if secret:  # capture redacts before it writes; this file was written by somebody else
+            self._set_aside(f"{entry_id}.json", secret, report)
+        elif self._insert("adopt", entry, text):
             report.adopted.append(entry_id)
 
     def _why_changed(self, entry_id: str) -> str:
@@ -308,6 +312,14 @@ class StagingStore:
                 f"entry {entry_id} is {row['state']} (run {row['run_id']}), not staged: "
                 "another run consumed it; run `hikidashi status` to see what waits"
             )
+
+
+def _secret(entry: Entry) -> str:
+    """Which text of an entry holds a secret; '' for none."""
+    for name in ("title", "body", "why", "quote", "topic"):
+        for found in find_secrets(getattr(entry, name)):
+            return f"its {name} holds a secret ({found.kind}); take it out and put the file back"
+    return ""
 
 
 def _problem(entry_id: str, content: str) -> str:

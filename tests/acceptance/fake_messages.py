@@ -27,7 +27,7 @@ def run(command: str, description: str = "Run a command") -> Block:
 
 
 def _events(blocks: Sequence[Block], number: int) -> list[tuple[str, dict[str, Any]]]:
-    message = {
+    message: dict[str, Any] = {
         "id": f"msg_{number:06d}",
         "type": "message",
         "role": "assistant",
@@ -40,7 +40,8 @@ def _events(blocks: Sequence[Block], number: int) -> list[tuple[str, dict[str, A
     events: list[tuple[str, dict[str, Any]]] = [("message_start", {"message": message})]
     for index, block in enumerate(blocks):
         if block["type"] == "text":
-            start, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
+            start: Block = {"type": "text", "text": ""}
+            delta: Block = {"type": "text_delta", "text": block["text"]}
         else:
             start = {"type": "tool_use", "id": f"toolu_{number:06d}_{index}", "name": block["name"], "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}

@@ -63,7 +63,7 @@ def test_a_real_session_is_extracted_consolidated_and_readable(
     assert kinds == ["decision", "request"], extracted
 
     report = hikidashi_json("consolidate", "--drain", cwd=project)
-    assert report["last_run"]["outcome"] == "done"
+    assert report["outcome"] == "done"
     decisions = list((project / ".hikidashi" / "memory" / "decisions").glob("*.md"))
     assert len(decisions) == 1
     text = decisions[0].read_text(encoding="utf-8")

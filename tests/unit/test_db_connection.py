@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -226,3 +227,17 @@ def test_a_database_survives_the_loss_of_its_shared_memory_file(path: Path) -> N
     assert connection.execute("SELECT value FROM meta").fetchone()["value"] == "in the log"
     assert schema_version(connection) == LATEST
     connection.close()
+
+
+def test_opening_waits_for_another_process_that_is_making_the_database(path: Path) -> None:
+    """The switch to the write-ahead log fails at once beside a writer, busy timeout or not."""
+    maker = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    maker.execute("CREATE TABLE t (x)")
+    maker.execute("BEGIN IMMEDIATE")
+    with pytest.raises(Busy, match="try again in a moment"):
+        connect(path, busy_seconds=0.05)
+    end = threading.Timer(0.1, maker.execute, ("COMMIT",))
+    end.start()
+    connect(path, busy_seconds=10).close()
+    end.join()
+    maker.close()

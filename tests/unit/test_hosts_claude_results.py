@@ -46,7 +46,12 @@ APPROVAL = "This Bash command contains multiple operations. The following part r
         ("Error", True, "Error: Error", {"outcome": "failed", "exit_code": None}),
         ("Exit code 127\nnot found", True, None, {"outcome": "failed", "exit_code": 127, "text": "not found"}),
         ("Exit code 1", True, None, {"outcome": "failed", "exit_code": 1, "text": ""}),
-        ("Exit code 137\n[Request interrupted by user for tool use]", True, None, {"exit_code": 137, "interrupted": True}),
+        (
+            "Exit code 137\n[Request interrupted by user for tool use]",
+            True,
+            None,
+            {"exit_code": 137, "interrupted": True},
+        ),
         ("Command timed out after 2m 0.0s building", True, "Error: …", {"outcome": "failed", "exit_code": None}),
         ("[Request interrupted by user for tool use]", True, "…", {"outcome": "unknown", "interrupted": True}),
         ("Interrupted by user", True, "…", {"outcome": "unknown", "interrupted": True}),
@@ -54,9 +59,19 @@ APPROVAL = "This Bash command contains multiple operations. The following part r
         (APPROVAL, True, "Error: …", {"outcome": "unknown", "refused": True, "refused_by": "host"}),
         ("cd to '/etc' was blocked. For security, …", True, None, {"outcome": "unknown", "refused_by": "host"}),
         ("<tool_use_error>InputValidationError</tool_use_error>", True, None, {"refused_by": "host"}),
-        ("<tool_use_error>Sibling tool call errored</tool_use_error>", True, None, {"outcome": "unknown", "refused": False}),
+        (
+            "<tool_use_error>Sibling tool call errored</tool_use_error>",
+            True,
+            None,
+            {"outcome": "unknown", "refused": False},
+        ),
         ("remote: the push was blocked by a rule", True, None, {"outcome": "failed", "refused": False}),
-        ("Command running in background with ID: b31f1b9. Output …", False, None, {"outcome": "unknown", "background": True}),
+        (
+            "Command running in background with ID: b31f1b9. Output …",
+            False,
+            None,
+            {"outcome": "unknown", "background": True},
+        ),
         ("", False, {"backgroundTaskId": "b2", "stdout": ""}, {"outcome": "unknown", "background": True}),
         ("<persisted-output>\nOutput too large (34.9KB). …", False, None, {"outcome": "ok", "truncated": True}),
         ("cut", False, {"persistedOutputPath": "/tmp/x.txt"}, {"truncated": True}),
@@ -68,7 +83,7 @@ APPROVAL = "This Bash command contains multiple operations. The following part r
         ("\x1b[32mok\x1b[0m \x1b]0;title\x07end", False, None, {"text": "ok end"}),
         ("1%\r50%\r100%\nready\r\n", False, None, {"text": "100%\nready\n"}),
     ],
-)  # fmt: skip
+)
 def test_every_form_of_a_shell_result(
     content: Any, is_error: Any, structured: Any, expected: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -140,11 +155,22 @@ OUTPUT_2 = (
     ("tool", "content", "structured"),
     [
         ("BashOutput", OUTPUT_1, None),
-        ("BashOutput", OUTPUT_1, {"shellId": "b1", "status": "completed", "exitCode": 0, "stdout": "built", "stderr": ""}),
+        (
+            "BashOutput",
+            OUTPUT_1,
+            {"shellId": "b1", "status": "completed", "exitCode": 0, "stdout": "built", "stderr": ""},
+        ),
         ("TaskOutput", OUTPUT_2, None),
-        ("TaskOutput", OUTPUT_2, {"retrieval_status": "success", "task": {"task_id": "b1", "status": "completed", "exitCode": 0, "output": "built"}}),
+        (
+            "TaskOutput",
+            OUTPUT_2,
+            {
+                "retrieval_status": "success",
+                "task": {"task_id": "b1", "status": "completed", "exitCode": 0, "output": "built"},
+            },
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_end_of_a_background_call_is_told_once_for_the_call_that_started_it(
     tool: str, content: str, structured: Any, tmp_path: Path
 ) -> None:

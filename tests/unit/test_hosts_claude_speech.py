@@ -39,9 +39,14 @@ def test_a_prompt_is_the_users_in_every_version_as_text_and_as_blocks(version: s
         ("<ide_opened_file>The user opened /a.py</ide_opened_file>\nfix it", "fix it"),
         ("<ide_selection>The user selected lines 1 to 2</ide_selection> why?", "why?"),
         ("<system-reminder>a</system-reminder>one<system-reminder>b</system-reminder> two", "one two"),
-        ("<command-name>/model</command-name>\n<command-message>model</command-message>\n<command-args></command-args>", ""),
-        ("<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>the last commit</command-args>",
-         "the last commit"),
+        (
+            "<command-name>/model</command-name>\n<command-message>model</command-message>\n<command-args></command-args>",
+            "",
+        ),
+        (
+            "<command-message>review</command-message>\n<command-args>the last commit</command-args>",
+            "the last commit",
+        ),
         ("<local-command-stdout>Set model</local-command-stdout>", ""),
         ("<local-command-stderr>Error</local-command-stderr>", ""),
         ("<local-command-caveat>Caveat: …</local-command-caveat>", ""),
@@ -59,8 +64,12 @@ def test_a_prompt_is_the_users_in_every_version_as_text_and_as_blocks(version: s
         ("[Request interrupted by user]", ""),
         ("[Request interrupted by user for tool use]no, use pnpm", "no, use pnpm"),
         ("  \n ", ""),
+        ("[Image #1] [Image #2]", ""),
+        ("[Image #1] what is wrong here?", "[Image #1] what is wrong here?"),
+        ("Implement the following plan:\n\n# Move to SQLite\n\nAlways use WAL.", ""),
+        ("Implement the following plan: use SQLite", "Implement the following plan: use SQLite"),
     ],
-)  # fmt: skip
+)
 def test_injected_blocks_are_no_words(text: str, words: str) -> None:
     assert hear(text).words == words
 

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from hikidashi.hosts.claude_files import SHAPE
+from hikidashi.hosts.claude_lines import SHAPE
 from hikidashi.hosts.lines import parse_line, read_lines
 from hikidashi.hosts.transcript import Position, ReadReport
 

@@ -305,3 +305,15 @@ def test_a_run_starts_by_itself_once_enough_waits(
     oldest = None if age_hours is None else format_time(MORNING - timedelta(hours=age_hours))
     totals = StagingTotals(entries=entries, bytes=size, pending=0, invalid=0, quarantined=0, oldest_at=oldest)
     assert over_threshold(totals, settings, MORNING) == said
+
+
+def test_a_writer_that_comes_late_does_not_bring_a_consumed_file_back(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = make_entry(1)
+    desk.capture(entry)
+    desk.consume("R1", applied(entry))
+    desk.store.delete_files([entry.id])
+    monkeypatch.setattr(desk.store, "_ids", lambda state: [entry.id])  # it listed them before all this
+    assert desk.store.flush_pending() == 0
+    assert desk.names() == [] and desk.state(entry) == "consumed"

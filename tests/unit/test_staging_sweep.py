@@ -170,6 +170,15 @@ def test_a_valid_file_that_no_row_knows_is_taken_up(desk: Desk) -> None:
     assert desk.store.sweep().lines() == []
 
 
+def test_a_file_with_a_secret_is_not_taken_up(desk: Desk) -> None:
+    token = "ghp_" + "A1b2C3d4E5f6" * 3
+    desk.file(desk.unknown).write_text(make_entry("unknown", body=f"push with {token}").to_json(), encoding="utf-8")
+    report = desk.store.sweep()
+    assert (report.adopted, [staged.entry for staged in desk.store.staged()]) == ([], [desk.staged])
+    (reason,) = desk.aside().values()
+    assert "its body holds a secret (" in reason and token not in reason
+
+
 def test_the_file_of_a_consumed_entry_goes_and_is_never_staged_again(desk: Desk) -> None:
     desk.file(desk.consumed).write_text(desk.consumed.to_json(), encoding="utf-8")
     assert desk.store.sweep().deleted == [desk.consumed.id]

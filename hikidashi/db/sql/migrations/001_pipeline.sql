@@ -68,6 +68,13 @@ CREATE TABLE signals (
     PRIMARY KEY (kind, key, session_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Paths that arrived while another process was extracting; the one that holds the lock takes them before it ends.
+CREATE TABLE extract_queue (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL,                     -- '' for the workspace's own sessions
+    queued_at TEXT NOT NULL
+) STRICT;
+
 -- One row a consolidation run that took the claim and did something.
 CREATE TABLE runs (
     run_id TEXT PRIMARY KEY,

@@ -1,0 +1,126 @@
+"""Write the parts of the documentation that come from the program, so that they cannot differ from it.
+
+    python docs/generate.py            write them
+    python docs/generate.py --check    change nothing; exit 1 if a page is not what would be written
+
+A page is written by hand except between `<!-- generated: NAME -->` and `<!-- end: NAME -->`. To add a part,
+put the two lines into a page and a row into `PARTS`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # the checkout beside this file, not an installed version
+
+from hikidashi import errors  # noqa: E402
+from hikidashi.atomic import write_atomic  # noqa: E402
+from hikidashi.config.defaults import OTHER_VARIABLES, SETTINGS, Setting  # noqa: E402
+from hikidashi.config.settings import expected  # noqa: E402
+from hikidashi.records.linter import rules_table  # noqa: E402
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
+
+
+def _default(setting: Setting) -> str:
+    if isinstance(setting.default, bool):
+        return f"`{str(setting.default).lower()}`"
+    if isinstance(setting.default, str):
+        return f"`{setting.default}`" if setting.default else "none"
+    number = f"{setting.default:,}"
+    return f"{number} {setting.unit}".strip()
+
+
+def _who(setting: Setting) -> str:
+    if not setting.workspace_may_set:
+        return "you"
+    return "you; a workspace may lower it" if setting.budget else "you, a workspace"
+
+
+def settings_table() -> str:
+    """One table a group: key, default, what it takes, who may set it, what it does."""
+    parts = []
+    for group in dict.fromkeys(setting.group for setting in SETTINGS):
+        rows = [
+            [f"`{s.key}`", _default(s), expected(s), _who(s), s.doc + (" Never shown." if s.secret else "")]
+            for s in SETTINGS
+            if s.group == group
+        ]
+        parts.append(
+            f"### `[{group}]`\n\n" + _table(["key", "default", "takes", "who may set it", "what it does"], rows)
+        )
+    return "\n\n".join(parts)
+
+
+def variables_table() -> str:
+    """Every environment variable that the program reads."""
+    rows = [[f"`{setting.variable}`", f"`{setting.name}`"] for setting in SETTINGS]
+    rows += [[f"`{name}`", doc] for name, doc in OTHER_VARIABLES.items()]
+    return _table(["variable", "sets"], rows)
+
+
+def exit_codes_table() -> str:
+    """Every exit code, the class of `hikidashi.errors` behind it, and when it is given."""
+    classes: list[type[errors.HikidashiError]] = [errors.HikidashiError, *errors.HikidashiError.__subclasses__()]
+    rows = [["0", "", "Done. A consolidation that found nothing to do, or could do one of its two phases, too."]]
+    rows += [
+        [str(error.exit_code), f"`{error.__name__}`", (error.__doc__ or "").partition("\n\n")[0]]
+        for error in sorted(classes, key=lambda error: error.exit_code)
+    ]
+    return _table(["code", "error", "when"], rows)
+
+
+#: (page below docs/, name of the part, what writes it).
+PARTS: Final[list[tuple[str, str, Callable[[], str]]]] = [
+    ("settings.md", "settings", settings_table),
+    ("settings.md", "variables", variables_table),
+    ("exit-codes.md", "exit-codes", exit_codes_table),
+    ("linter.md", "rules", lambda: rules_table().rstrip("\n")),
+]
+
+
+def filled(page: str, name: str, body: str) -> str:
+    """`page` with `body` in its part `name`. Raises `ValueError` when the page does not have that part once."""
+    start, end = f"<!-- generated: {name} -->\n", f"<!-- end: {name} -->"
+    before, found, rest = page.partition(start)
+    _, closed, after = rest.partition(end)
+    if not (found and closed) or start in after:
+        raise ValueError(f"the page needs one {start.strip()} … {end}")
+    return f"{before}{start}\n{body}\n\n{end}{after}"
+
+
+def pages() -> dict[Path, str]:
+    """Each generated page as it should be."""
+    texts: dict[Path, str] = {}
+    for file, name, write in PARTS:
+        path = ROOT / "docs" / file
+        texts[path] = filled(texts.get(path) or path.read_text(encoding="utf-8"), name, write())
+    return texts
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check all pages."""
+    stale = [path for path, text in pages().items() if path.read_text(encoding="utf-8") != text]
+    if "--check" in arguments:
+        for path in stale:
+            sys.stderr.write(f"docs/{path.name} is out of date: run `make docs`\n")
+        return 1 if stale else 0
+    for path in stale:
+        write_atomic(path, pages()[path].encode(), mode=0o644)
+        sys.stdout.write(f"wrote docs/{path.name}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

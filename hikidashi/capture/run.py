@@ -1,0 +1,256 @@
+"""Phase 1 (design section 5): from transcripts to staged entries, exactly once, one extractor at a time."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from filelock import FileLock, Timeout
+
+from hikidashi.atomic import FILE_MODE, storage_errors
+from hikidashi.capture.follow import Belonging, Watermark, path_text
+from hikidashi.capture.reading import Reader
+from hikidashi.capture.report import ExtractReport
+from hikidashi.capture.seen import SeenKeys
+from hikidashi.config.territory import linked_worktrees
+from hikidashi.db.connection import database_errors, queries, transaction
+from hikidashi.errors import UsageError
+from hikidashi.hosts.registry import HOSTS, recognise, transcripts_under
+from hikidashi.hosts.transcript import Host, SessionFile
+from hikidashi.staging.pause import paused_since
+from hikidashi.staging.store import StagingStore
+from hikidashi.times import Clock, format_time, now
+
+if TYPE_CHECKING:
+    from hikidashi.config.settings import Settings
+    from hikidashi.config.workspace import Workspace
+
+__all__ = ["CHECKPOINTS", "ExtractReport", "extract", "waiting_sessions"]
+
+_SQL: Final = queries("capture")
+
+#: The steps of an extraction, as they are told to `checkpoint`.
+CHECKPOINTS: Final = (
+    "extract:begin",
+    "extract:locked",
+    "extract:recovered",
+    "extract:before-commit",
+    "extract:after-commit",
+    "extract:files-written",
+    "extract:before-dequeue",
+    "extract:after-dequeue",
+    "extract:unlocked",
+    "extract:end",
+)
+
+#: Entry files are written once this many wait, and at the end.
+_FLUSH_AT: Final = 32
+
+Found = list[tuple[Host, SessionFile]]
+
+
+def extract(
+    workspace: Workspace,
+    settings: Settings,
+    connection: sqlite3.Connection,
+    *,
+    paths: Sequence[Path] | None = None,
+    since: datetime | None = None,
+    clock: Clock = now,
+    checkpoint: Callable[[str], None] = lambda name: None,
+    progress: Callable[[int, int, Path], None] | None = None,
+) -> ExtractReport:
+    """Take what is new in the given transcripts (files or folders), or in the workspace's own sessions.
+
+    Of the workspace's own, those written to after `since` only. While the workspace is paused nothing is read.
+    `progress` is told (files done, files in all, the file). Raises `UsageError` for a path that holds no
+    transcript, `StorageFailure`, `Busy` or `CorruptData` as the database does.
+    """
+    began = time.monotonic()
+    run = _Extraction(workspace, settings, connection, since, clock, checkpoint, progress)
+    run.report.paused_since = paused_since(connection)
+    if run.report.paused_since:
+        return run.report
+    checkpoint("extract:begin")
+    found = _explicit(paths) if paths is not None else None
+    run.take(found, [str(_absolute(path)) for path in paths] if paths is not None else [""])
+    checkpoint("extract:end")
+    run.report.seconds = time.monotonic() - began
+    return run.report
+
+
+class _Extraction:
+    """One call of `extract`."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Settings,
+        connection: sqlite3.Connection,
+        since: datetime | None,
+        clock: Clock,
+        checkpoint: Callable[[str], None],
+        progress: Callable[[int, int, Path], None] | None,
+    ) -> None:
+        self.report = ExtractReport()
+        self._workspace = workspace
+        self._settings = settings
+        self._connection = connection
+        self._since = since
+        self._clock = clock
+        self._checkpoint = checkpoint
+        self._progress = progress
+        self._store = StagingStore(workspace, connection, clock)
+        self._lock = FileLock(workspace.extract_lock, timeout=0, mode=FILE_MODE)
+
+    def take(self, found: Found | None, names: list[str]) -> None:
+        """Read what was asked for, or leave it to the process that is reading.
+
+        Nothing is lost between two processes: who finds the lock held queues first and then tries the lock
+        again; who lets it go looks at the queue again.
+        """
+        if not self._try_lock():
+            self._enqueue(names)
+            if not self._try_lock():
+                self.report.queued = True
+                return
+            found, names = [], []
+        while True:
+            try:
+                self._checkpoint("extract:locked")
+                self.report.recovered += self._store.flush_pending()
+                self._checkpoint("extract:recovered")
+                self._read(self._own() if found is None else found, explicit=found is not None)
+                self._drain()
+            finally:
+                self._lock.release()
+            self._checkpoint("extract:unlocked")
+            found = []
+            if not self._queued() or not self._try_lock():
+                return
+
+    def _try_lock(self) -> bool:
+        with storage_errors(f"lock {self._workspace.extract_lock}"):
+            try:
+                self._lock.acquire(timeout=0)
+            except Timeout:
+                return False
+        return True
+
+    # -- the queue
+
+    def _enqueue(self, names: list[str]) -> None:
+        at = format_time(self._clock())
+        with transaction(self._connection):
+            for name in names:
+                self._connection.execute(
+                    _SQL["enqueue"], {"path": path_text(Path(name)) if name else "", "queued_at": at}
+                )
+
+    def _queued(self) -> list[sqlite3.Row]:
+        with database_errors("workspace.sqlite"):
+            return self._connection.execute(_SQL["queued"]).fetchall()
+
+    def _drain(self) -> None:
+        """Read what other processes queued, until nothing is queued any more."""
+        while rows := self._queued():
+            names = list(dict.fromkeys(str(row["path"]) for row in rows))
+            if "" in names:
+                self._read(self._own(), explicit=False)
+            for name in names:
+                if name:  # one that vanished meanwhile has nothing to give
+                    self._read(_under(Path(name)), explicit=True)
+            self._checkpoint("extract:before-dequeue")
+            with transaction(self._connection):
+                self._connection.executemany(_SQL["dequeue"], [(row["id"],) for row in rows])
+            self._checkpoint("extract:after-dequeue")
+
+    # -- the files
+
+    def _own(self) -> Found:
+        return _own_sessions(self._workspace, self._since)
+
+    def _read(self, found: Found, *, explicit: bool) -> None:
+        if not found:
+            return
+        seen = SeenKeys(self._connection, bytes_ahead=sum(file.size for _host, file in found))
+        reader = Reader(
+            connection=self._connection,
+            store=self._store,
+            clock=self._clock,
+            checkpoint=self._checkpoint,
+            seen=seen,
+            belonging=Belonging(self._workspace.root),
+            settle_after=timedelta(minutes=self._settings.capture.settle_minutes),
+            max_line_bytes=self._settings.capture.max_line_bytes,
+            report=self.report,
+        )
+        written = len(self.report.new)
+        for number, (host, file) in enumerate(found):
+            if self._progress is not None:
+                self._progress(number, len(found), file.path)
+            reader.read(host, file, explicit=explicit)
+            if len(self.report.new) - written >= _FLUSH_AT:
+                self._write_files()
+                written = len(self.report.new)
+        self._write_files()
+
+    def _write_files(self) -> None:
+        self._store.flush_pending()
+        self._checkpoint("extract:files-written")
+
+
+def waiting_sessions(workspace: Workspace, connection: sqlite3.Connection, *, since: datetime) -> list[SessionFile]:
+    """The workspace's own transcripts that were written to after `since` and that no extraction has read whole."""
+    waiting = []
+    for host, file in _own_sessions(workspace, since):
+        mark = Watermark.load(connection, host.name, file.path)
+        if mark is None or not mark.is_current(file):
+            waiting.append(file)
+    return waiting
+
+
+def _own_sessions(workspace: Workspace, since: datetime | None) -> Found:
+    """The sessions that the hosts keep for this workspace: its root and its linked worktrees."""
+    folders = [workspace.root, *linked_worktrees(workspace.root)]
+    own = {file.path: (host, file) for host in HOSTS for folder in folders for file in host.session_files(folder)}
+    oldest = 0 if since is None else int(since.timestamp() * 1e9)
+    return _ordered(pair for pair in own.values() if pair[1].mtime_ns >= oldest)
+
+
+def _ordered(found: Iterable[tuple[Host, SessionFile]]) -> Found:
+    """Main sessions before sub-agents, by the time of the first event: the order is the same on every call."""
+    return sorted(found, key=lambda pair: (pair[1].sidechain, pair[1].started_at or "~", str(pair[1].path)))
+
+
+def _under(path: Path) -> Found:
+    if path.is_dir():
+        return transcripts_under(path)
+    known = recognise(path)
+    return [known] if known is not None else []
+
+
+def _absolute(path: Path) -> Path:
+    """The path from the root on; links stay, since a transcript is known by the name that it was given."""
+    return Path(os.path.abspath(path))  # noqa: PTH100  Path.absolute keeps `..`
+
+
+def _explicit(paths: Sequence[Path]) -> Found:
+    """The transcripts of paths that a person named. Raises `UsageError` for one that holds none."""
+    found: dict[Path, tuple[Host, SessionFile]] = {}
+    for path in paths:
+        place = _absolute(path)
+        if not place.exists():
+            raise UsageError(f"{path} does not exist; give a transcript or a folder that holds some")
+        there = _under(place)
+        if not there:
+            what = "no transcripts under" if place.is_dir() else "not a transcript of a known host:"
+            names = ", ".join(host.name for host in HOSTS)
+            raise UsageError(f"{what} {path}; give a session file of {names} or a folder that holds some")
+        found.update({file.path: (host, file) for host, file in there})
+    return _ordered(found.values())

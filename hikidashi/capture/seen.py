@@ -1,0 +1,69 @@
+"""Keys of events that were counted before, in any file of the workspace (design section 5.3).
+
+The table has a row an event for ever, so it is read into memory only when much is to be read and it is small;
+else each key is looked up. New keys stay here until the transaction that commits them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from hikidashi.db.connection import database_errors, queries
+
+__all__ = ["SeenKeys"]
+
+_SQL: Final = queries("capture")
+
+#: Rows that are read into memory at once: about 30 MB.
+_PRELOAD_ROWS: Final = 250_000
+
+#: Below this many bytes to read, looking keys up one by one is faster than loading them.
+_PRELOAD_BYTES: Final = 4 << 20
+
+
+class SeenKeys(set[bytes]):
+    """A set that also knows the keys in the database, and which of its own are new."""
+
+    def __init__(self, connection: sqlite3.Connection, *, bytes_ahead: int) -> None:
+        super().__init__()
+        self._connection = connection
+        self._fresh: list[bytes] = []
+        self._look_up = True
+        if bytes_ahead >= _PRELOAD_BYTES:
+            with database_errors("workspace.sqlite"):
+                rows = connection.execute(_SQL["all_seen"], {"limit": _PRELOAD_ROWS + 1}).fetchall()
+            if len(rows) <= _PRELOAD_ROWS:
+                self.update(row[0] for row in rows)
+                self._look_up = False
+
+    def __contains__(self, key: object) -> bool:
+        """Whether the event of this key was counted before."""
+        if super().__contains__(key):
+            return True
+        return self._look_up and self._connection.execute(_SQL["seen"], (key,)).fetchone() is not None
+
+    def add(self, key: bytes) -> None:
+        """Count the event of this key."""
+        super().add(key)
+        self._fresh.append(key)
+
+    @property
+    def mark(self) -> int:
+        """How many keys are new so far."""
+        return len(self._fresh)
+
+    def commit(self, mark: int) -> None:
+        """Write the first `mark` new keys, in the CALLER's transaction."""
+        self._connection.executemany(_SQL["add_seen"], [(key,) for key in sorted(self._fresh[:mark])])
+
+    def committed(self, mark: int) -> None:
+        """The transaction of `commit` is through."""
+        if self._look_up:
+            self.difference_update(self._fresh[:mark])
+        del self._fresh[:mark]
+
+    def forget(self) -> None:
+        """Take back the new keys: their file could not be read to the end."""
+        self.difference_update(self._fresh)
+        self._fresh.clear()

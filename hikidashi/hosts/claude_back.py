@@ -1,0 +1,76 @@
+"""What a pass that begins inside a transcript knows of the lines before it.
+
+The watermark holds a place in the file, not the reader's memory. So the last stretch before it is read again
+without being told, and what lies further back (the call of a build that ran for hours) is searched when its
+result comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from hikidashi.hosts.claude_lines import SHAPE, is_silent
+from hikidashi.hosts.lines import parse_line, read_lines
+from hikidashi.hosts.transcript import Position, ReadReport
+
+__all__ = ["LOOK_BACK_BYTES", "Before", "Feed", "look_back"]
+
+#: So much before the start is read again.
+LOOK_BACK_BYTES: Final = 4 << 20
+#: So much may be searched further back in one pass, in all searches together.
+MAX_SEARCHED_BYTES: Final = 1 << 30
+
+#: Takes a line object, its number and the length of its line.
+Feed = Callable[[dict[str, object], int, int], object]
+
+
+class Before:
+    """The part of a file before the stretch that was read again."""
+
+    def __init__(self, path: Path, end: int, max_line_bytes: int) -> None:
+        self._path = path
+        self._end = end
+        self._max_line_bytes = max_line_bytes
+        self._left = MAX_SEARCHED_BYTES
+
+    def feed_first(self, word: str, kind: str, feed: Feed) -> None:
+        """Feed the first line of type `kind` there that holds `word` as a whole JSON text, if there is one."""
+        if not word.isascii() or '"' in word or "\\" in word or self._left <= 0:
+            return
+        needle = f'"{word}"'.encode()
+        report = ReadReport()
+        with self._path.open("rb") as stream:
+            lines = read_lines(
+                stream, start=Position(), report=report, max_line_bytes=self._max_line_bytes, stop=self._end
+            )
+            for number, offset, raw in lines:
+                if needle in raw and not is_silent(raw):
+                    for line in parse_line(raw, report, SHAPE):
+                        if line.get("type") == kind:
+                            self._left -= offset
+                            feed(line, number, len(raw))
+                            return
+        self._left -= self._end
+
+
+def look_back(stream: BinaryIO, start: Position, max_line_bytes: int, feed: Feed) -> int:
+    """Feed the lines just before `start`; gives the offset from which on it did."""
+    back = max(0, start.offset - LOOK_BACK_BYTES)
+    stream.seek(back)
+    before = stream.read(start.offset - back)
+    first = before.find(b"\n") + 1 if back else 0
+    lines = before.count(b"\n", first) + (0 if before.endswith(b"\n") else 1)
+    if back and not first:
+        return start.offset
+    del before
+    report = ReadReport()
+    position = Position(offset=back + first, line=max(0, start.line - lines))
+    for number, _, raw in read_lines(
+        stream, start=position, report=report, max_line_bytes=max_line_bytes, stop=start.offset
+    ):
+        if not is_silent(raw):
+            for line in parse_line(raw, report, SHAPE):
+                feed(line, number, len(raw))
+    return position.offset
