@@ -58,10 +58,3 @@ INSERT OR IGNORE INTO losses (run_id, path, op, at) VALUES (:run_id, :path, :op,
 
 -- name: losses_since
 SELECT COUNT(*) AS count FROM losses WHERE at > :since
-
--- name: runs_like
-SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
-WHERE substr(run_id, 1, length(:prefix)) = :prefix ORDER BY rowid LIMIT 2
-
--- name: entry_content
-SELECT content FROM entries WHERE id = :id
