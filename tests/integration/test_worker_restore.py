@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.workshop import PlainEngine, Workshop, decision_path, old_path
 
 from hikidashi.errors import Busy, UsageError
 from hikidashi.staging.claim import take_claim
@@ -16,6 +15,7 @@ from hikidashi.worker.restore import RestoreReport, restore
 from hikidashi.worker.runs import find_run, run_details
 from hikidashi.worker.scratch import Scratch
 from hikidashi.worker.undo import requeue
+from tests.support.workshop import PlainEngine, Workshop, decision_path, old_path
 
 
 @pytest.fixture

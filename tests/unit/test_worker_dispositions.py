@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.support.workshop import decision, decision_path, make_entry
 
 from hikidashi.records.record import render_record
 from hikidashi.staging.entry import Disposition
 from hikidashi.worker.dispositions import check_dispositions
+from tests.support.workshop import decision, decision_path, make_entry
 
 ENTRY, OTHER = make_entry(1), make_entry(2)
 PATH, OLD = decision_path(1), decision_path(9)

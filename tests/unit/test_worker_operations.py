@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.support.workshop import decision, decision_path, make_entry
 
 from hikidashi.records.record import Record, Tree, render_record
 from hikidashi.worker.cleanup_log import MAX_LINES, with_operations
 from hikidashi.worker.operations import judge_operations, operation_line
 from hikidashi.worker.report import Operation
+from tests.support.workshop import decision, decision_path, make_entry
 
-A, B, C = decision_path(1), decision_path(2), decision_path(3)
+A, B, C, D = (decision_path(number) for number in (1, 2, 3, 4))
 
 
 def _record(path: str, body: str = "# It\n\nOne.\n\nTwo.\n", sources: int = 3) -> Record:
@@ -40,12 +40,12 @@ TRUE: dict[str, tuple[Operation, Tree]] = {
     "merge into an unchanged record": (_op("merge", A, into=(B,)), _tree(_record(B))),
     "merge into a new record": (_op("merge", A, B, into=(C,)), _tree(_record(C))),
     "split": (_op("split", A, into=(A, C)), _tree(LESS, _record(B), _record(C))),
-    "split away": (_op("split", A, into=(C, decision_path(4))), _tree(_record(B), _record(C), _record(decision_path(4)))),
+    "split away": (_op("split", A, into=(C, D)), _tree(_record(B), _record(C), _record(D))),
     "trim of text": (_op("trim", A), _tree(LESS, _record(B))),
     "trim of sources": (_op("trim", A), _tree(FEWER, _record(B))),
     "rewrite": (_op("rewrite", A), _tree(OTHER, _record(B))),
     "rewrite of the status": (_op("rewrite", A), _tree(replace(_record(A), status="resolved"), _record(B))),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("operation", "after"), TRUE.values(), ids=TRUE)
