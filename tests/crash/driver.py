@@ -5,8 +5,10 @@ Reads one JSON line a job, {"root": …} and one of
   "after_seconds"             SIGKILL from a timer thread, at any moment
   "step"                      SIGKILL in front of the n-th step of a write
   "fail", "error"             from the n-th step of a write on, the disk fails: "full" or "read-only"
-and "restore": PATH for a restore instead of a run. Answers one line: how the process ended. Nothing of the
-product knows of it.
+  "stop"                      SIGSTOP at that checkpoint; {"continue": PID} lets it go on
+  "together"                  so many processes that start one run at the same moment
+and "restore": PATH for a restore instead of a run. Answers one line: how the process (or each) ended. Nothing of
+the product knows of it.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from typing import Any
 from hikidashi.atomic import Step, observed
 from hikidashi.errors import HikidashiError
 from hikidashi.worker.bench import Checkpoint
+from hikidashi.worker.outcomes import exit_code
 from hikidashi.worker.restore import restore
 from tests.support.workshop import PlainEngine, Workshop
 
@@ -35,7 +38,11 @@ def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _killer(name: str, occurrence: int) -> Checkpoint:
+def _stop() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def _killer(name: str, occurrence: int, act: Callable[[], None] = _die) -> Checkpoint:
     seen = 0
 
     def checkpoint(passed: str) -> None:
@@ -43,7 +50,7 @@ def _killer(name: str, occurrence: int) -> Checkpoint:
         if passed == name:
             seen += 1
             if seen == occurrence:
-                _die()
+                act()
 
     return checkpoint
 
@@ -81,6 +88,8 @@ def _read_only(step: Step, path: Path) -> None:
 def _job(job: dict[str, Any]) -> None:
     workshop = Workshop(Path(job["root"]))
     checkpoint = _killer(job.get("checkpoint", ""), job.get("occurrence", 1))
+    if "stop" in job:
+        checkpoint = _killer(job["stop"], 1, _stop)
     if "after_seconds" in job:
         _timer(job["after_seconds"])
     with contextlib.ExitStack() as stack:
@@ -98,6 +107,8 @@ def _job(job: dict[str, Any]) -> None:
                 clock=workshop.clock,
                 checkpoint=checkpoint,
             )
+        elif "together" in job or "stop" in job:
+            os._exit(exit_code(workshop.run(checkpoint=checkpoint).outcome))
         else:
             workshop.drain(engine=PlainEngine, checkpoint=checkpoint)
 
@@ -117,15 +128,44 @@ def _child(job: dict[str, Any]) -> None:
     os._exit(0)
 
 
-def main() -> None:
-    for line in sys.stdin:
+def _ended(child: int) -> dict[str, Any]:
+    status = os.waitpid(child, os.WUNTRACED)[1]
+    if os.WIFSTOPPED(status):
+        return {"stopped": child}
+    killed = os.WIFSIGNALED(status)
+    return {"killed": killed, "code": None if killed else os.WEXITSTATUS(status)}
+
+
+def _together(job: dict[str, Any]) -> dict[str, Any]:
+    gate, key = os.pipe()
+    children = []
+    for _ in range(job["together"]):
         child = os.fork()
         if child == 0:
-            _child(json.loads(line))
-        status = os.waitpid(child, 0)[1]
-        killed = os.WIFSIGNALED(status)
-        answer = {"killed": killed, "code": None if killed else os.WEXITSTATUS(status)}
-        print(json.dumps(answer), flush=True)
+            os.close(key)
+            os.read(gate, 1)
+            _child(job)
+        children.append(child)
+    os.close(gate)
+    os.close(key)
+    return {"codes": [_ended(child)["code"] for child in children]}
+
+
+def _answer(job: dict[str, Any]) -> dict[str, Any]:
+    if "together" in job:
+        return _together(job)
+    if "continue" in job:
+        os.kill(job["continue"], signal.SIGCONT)
+        return _ended(job["continue"])
+    child = os.fork()
+    if child == 0:
+        _child(job)
+    return _ended(child)
+
+
+def main() -> None:
+    for line in sys.stdin:
+        print(json.dumps(_answer(json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

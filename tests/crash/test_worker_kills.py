@@ -8,11 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hikidashi.atomic import Step, observed
-from hikidashi.errors import StorageFailure
+from hikidashi.errors import Busy, LostClaim, StorageFailure
 from hikidashi.worker.bench import CHECKPOINTS
 from tests.support.workshop import Workshop, decision_path, old_path
 
@@ -33,13 +34,18 @@ class Driver:
             text=True,
         )  # fmt: skip
 
-    def end(self, root: Path, **job: object) -> int | None:
-        """Do a job in a process of its own; its exit code, None when it was killed."""
+    def ask(self, root: Path, **job: object) -> dict[str, Any]:
+        """Do a job in a process of its own and say how it ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"root": str(root), **job}) + "\n")
         self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return answer
+
+    def end(self, root: Path, **job: object) -> int | None:
+        """The job's exit code, None when it was killed."""
+        answer = self.ask(root, **job)
         return None if answer["killed"] else int(answer["code"])
 
     def kill(self, root: Path, **job: object) -> bool:
@@ -207,3 +213,28 @@ def test_a_disk_that_fails_from_any_step_on_is_one_clear_error_and_loses_nothing
         # Where only renames and deletions are left to do, a full disk does not matter.
         assert code == StorageFailure.exit_code or (code == 0 and error == "full"), (step, code)
         _survives(workshop, ids, (step, error))
+
+
+@pytest.mark.parametrize("starters", [2, 8])
+def test_runs_that_start_at_once_take_turns(driver: Driver, workshop: Workshop, starters: int) -> None:
+    ids = workshop.stage(*range(1, 6))
+    codes = driver.ask(workshop.workspace.root, together=starters)["codes"]
+    assert set(codes) <= {0, Busy.exit_code}
+    assert 0 in codes
+    workshop.assert_whole(ids)
+    assert set(workshop.states().values()) == {"consumed"}
+    phases = [commit.trailers.get("Phase", ("",))[0] for commit in workshop.history.log()]
+    assert phases.count("integration") == 1
+
+
+@pytest.mark.parametrize("name", ["run:snapshot", "run:integrated", "run:checked"])
+def test_a_run_that_slept_through_its_own_end_publishes_nothing(driver: Driver, workshop: Workshop, name: str) -> None:
+    ids = workshop.stage(1, 2)
+    sleeper = driver.ask(workshop.workspace.root, stop=name)["stopped"]
+    workshop.workspace.claim_path.unlink()  # as if it had been judged hung and taken over
+    assert workshop.run().consumed == 2
+    tip = workshop.history.tip()
+    answer = driver.ask(workshop.workspace.root, **{"continue": sleeper})
+    assert answer["code"] == LostClaim.exit_code
+    assert workshop.history.tip() == tip
+    workshop.assert_whole(ids)
