@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from hikidashi.atomic import Step, observed
 from hikidashi.errors import (
     BudgetSpent,
     Busy,
@@ -29,6 +32,7 @@ from hikidashi.worker.ledger import batch_limit, last_run, losses_left, protecte
 from hikidashi.worker.outcomes import exit_code, outcome_of
 from hikidashi.worker.report import Operation
 from hikidashi.worker.run import consolidate
+from hikidashi.worker.runs import find_run
 from hikidashi.worker.scratch import Scratch
 from tests.support.workshop import PlainEngine, Workshop, decision_path, make_entry, old_path
 
@@ -440,6 +444,42 @@ def test_an_interruption_at_any_checkpoint_leaves_a_state_that_the_next_run_fini
     workshop.assert_whole(ids)
     assert set(workshop.states().values()) == {"consumed"}
     workshop.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "then"),
+    [
+        ("run:checked", "crashed", "crashed"),
+        ("publish:journal-renamed", "crashed", "partial"),
+        ("publish:database", "partial", "partial"),
+    ],
+)
+def test_a_disk_that_fails_in_a_publication_is_said_and_the_next_run_finishes_it(
+    workshop: Workshop, name: str, first: str, then: str
+) -> None:
+    ids = workshop.stage(1, 2)
+    failing = False
+
+    def checkpoint(passed: str) -> None:
+        nonlocal failing
+        failing = failing or passed == name
+
+    def before(step: Step, path: Path) -> None:
+        if failing and path.name != workshop.workspace.claim_path.name:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with observed(before), pytest.raises(StorageFailure, match="read-only"):
+        workshop.run(checkpoint=checkpoint)
+    row = last_run(workshop.connection)
+    assert row is not None
+    assert row.outcome == first
+    assert ("the next run finishes it" in str(row.report["notices"])) == workshop.workspace.journal.exists()
+    report = workshop.run()
+    finished = find_run(workshop.connection, row.run_id)
+    assert finished.outcome == then
+    assert finished.report["consumed"] == (0 if then == "crashed" else 2)
+    assert report.outcome == ("done" if then == "crashed" else "idle")
+    workshop.assert_whole(ids)
 
 
 def test_losses_are_counted_over_a_rolling_day(workshop: Workshop) -> None:
