@@ -43,7 +43,6 @@ def run_consolidation(
     connection: sqlite3.Connection,
     engine_factory: EngineFactory,
     *,
-    manual: bool,
     clean_up_only: bool = False,
     clock: Clock = now,
     checkpoint: Checkpoint = no_checkpoint,
@@ -70,7 +69,7 @@ def run_consolidation(
         report.outcome, report.message = "busy", str(exc)
         return report
     bench = Bench.open(workspace, connection, clock, checkpoint)
-    run = _Run(bench=bench, settings=settings, held=held, report=report, manual=manual, began=began, sleep=sleep)
+    run = _Run(bench=bench, settings=settings, held=held, report=report, began=began, sleep=sleep)
     try:
         checkpoint("run:claimed")
         held.start_heartbeat()
@@ -98,7 +97,6 @@ class _Run:
     settings: Settings
     held: HeldClaim
     report: RunReport
-    manual: bool
     began: float
     sleep: Callable[[float], None]
     batch: list[str] = field(default_factory=list)
@@ -177,12 +175,16 @@ class _Run:
         except HikidashiError as exc:
             outcome = outcome_of(exc)
             report.message = str(exc)
-            if outcome is None:
-                self._see_what_was_published()
+            self._see_what_was_published()
             report.outcome = self._failed(outcome or "crashed")
             if outcome is None:
                 self._save_if_possible()
                 raise
+        except KeyboardInterrupt:
+            self._see_what_was_published()
+            report.outcome, report.message = self._failed("crashed"), "interrupted"
+            self._save_if_possible()  # an end of its own: no entry is to blame for it
+            raise
         except Exception as exc:
             # A fault of the program, perhaps over one entry: the batch is halved until that one is alone.
             self._see_what_was_published()
@@ -288,7 +290,6 @@ def consolidate(
             settings,
             connection,
             engine_factory,
-            manual=manual,
             clean_up_only=clean_up_only,
             clock=clock,
             checkpoint=checkpoint,

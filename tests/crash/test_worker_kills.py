@@ -215,7 +215,7 @@ def test_a_disk_that_fails_from_any_step_on_is_one_clear_error_and_loses_nothing
         _survives(workshop, ids, (step, error))
 
 
-@pytest.mark.parametrize("starters", [2, 8])
+@pytest.mark.parametrize("starters", [2, 8, pytest.param(50, marks=pytest.mark.slow)])
 def test_runs_that_start_at_once_take_turns(driver: Driver, workshop: Workshop, starters: int) -> None:
     ids = workshop.stage(*range(1, 6))
     codes = driver.ask(workshop.workspace.root, together=starters)["codes"]

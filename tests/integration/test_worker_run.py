@@ -16,6 +16,7 @@ from hikidashi.atomic import Step, observed
 from hikidashi.errors import (
     BudgetSpent,
     Busy,
+    CorruptData,
     HikidashiError,
     LintErrors,
     LostClaim,
@@ -480,6 +481,64 @@ def test_a_disk_that_fails_in_a_publication_is_said_and_the_next_run_finishes_it
     assert finished.report["consumed"] == (0 if then == "crashed" else 2)
     assert report.outcome == ("done" if then == "crashed" else "idle")
     workshop.assert_whole(ids)
+
+
+def test_interrupting_a_run_by_hand_is_not_the_entrys_fault(workshop: Workshop) -> None:
+    ids = workshop.stage(1)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    for _ in range(4):
+        with pytest.raises(KeyboardInterrupt):
+            workshop.run(meanwhile=interrupt)
+    assert workshop.run().consumed == 1
+    workshop.assert_whole(ids)
+
+
+def test_somebody_who_commits_to_the_history_meanwhile_is_built_upon(workshop: Workshop) -> None:
+    ids = workshop.stage(1)
+    history = workshop.history
+
+    def checkpoint(name: str) -> None:
+        if name == "publish:replaced":
+            history.commit(history.tree(), author="vcs", subject="By hand", at=workshop.now)
+
+    report = workshop.run(checkpoint=checkpoint)
+    assert report.outcome == "done"
+    assert [commit.subject for commit in history.log()] == ["Integrate 1 entry", "By hand"]
+    workshop.assert_whole(ids)
+
+
+def test_an_entry_that_vanished_from_the_database_stops_the_run_before_anything_changes(workshop: Workshop) -> None:
+    ids = workshop.stage(1, 2)
+
+    def vanish() -> None:
+        workshop.connection.execute("DELETE FROM entries WHERE id = ?", (ids[0],))
+
+    with pytest.raises(CorruptData, match="not staged any more"):
+        workshop.run(meanwhile=vanish)
+    assert workshop.tree() == {}
+    assert not workshop.workspace.journal.exists()
+    assert workshop.drain().exit_code == 0  # its file was still there and was taken up
+    workshop.assert_whole(ids)
+
+
+def test_a_database_from_a_backup_does_not_stop_recovery(workshop: Workshop) -> None:
+    ids = workshop.stage(1, 2)
+
+    def stop(name: str) -> None:
+        if name == "publish:committed":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workshop.run(checkpoint=stop)
+    (workshop.workspace.staging / f"{ids[0]}.json").unlink()
+    workshop.connection.execute("DELETE FROM entries WHERE id = ?", (ids[0],))
+    workshop.connection.execute("DELETE FROM runs")
+    report = workshop.run()
+    assert "the publication was finished" in report.recovered[0]
+    workshop.assert_whole(ids[1:])
 
 
 def test_losses_are_counted_over_a_rolling_day(workshop: Workshop) -> None:

@@ -38,6 +38,9 @@ WHERE run_id GLOB :prefix || '*' ORDER BY rowid
 -- name: run_entries
 SELECT id, kind, content, disposition, record, reason FROM entries WHERE run_id = :run_id ORDER BY id
 
+-- name: entry_state
+SELECT state, run_id FROM entries WHERE id = :id
+
 -- name: unfinished_runs
 SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
 WHERE outcome = 'running' AND run_id <> :run_id ORDER BY rowid
