@@ -94,8 +94,9 @@ _NEGATING: Final = tuple(
 _TRIGGER: Final = re.compile(
     r"instead|rather|in place|prefer| from |replac|longer|stop |not |statt|anstelle|von |durch|nicht|kein|lieu|plutôt"
     r"|place de| vers | à |remplac| pas |lugar|vez de|ao inv| para | por | con |, no |no .* sino| a |invece|posto"
-    r"|sostitu|, não|, non|вместо| на |замен|, не |не |代わり|代え|やめて|卒業|から|なく|代替|替代|取代|替换|改|换|切换|迁移"
-    r"|而|不用|不再|弃用|대신|에서|바꾸|바꿔|교체|변경|대체|아니라"
+    r"|sostitu|, não|, non|вместо| на |замен|, не |не "
+    r"|代わり|代え|やめて|卒業|から|なく|代替|替代|取代|替换|改|换|切换|迁移|而|不用|不再|弃用"
+    r"|대신|에서|바꾸|바꿔|교체|변경|대체|아니라"
 )
 _MAX_SENTENCE: Final = 400
 

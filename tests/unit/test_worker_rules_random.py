@@ -61,7 +61,7 @@ def entries(draw: st.DrawFn, number: int) -> Entry:
     kind = draw(st.sampled_from(["decision", "decision", "request", "request", "attempt", "discussion"]))
     return entry(
         number,
-        kind,  # type: ignore[arg-type]
+        kind,
         draw(TITLES),
         draw(TEXTS),
         why=draw(st.one_of(st.just(""), TEXTS)),
