@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from hikidashi.cli.inspect import diff_form, show_commit
+from hikidashi.cli.inspect import show_commit
 from hikidashi.cli.output import say, short, table
 from hikidashi.cli.runs import show_run
 from hikidashi.records.history import Commit, FileDiff
@@ -19,16 +20,17 @@ __all__ = ["Telling", "show_end", "show_opening", "show_round"]
 #: Lines shown of one file's changes.
 _DIFF_LINES: Final = 24
 _QUOTE: Final = 64
+_WORD: Final = re.compile(r"\w+")
 
 #: Why an entry is staged that brings no words of its own (design section 5, "Without a model").
 _REASONS: Final = {
-    ("attempt", ""): "It failed twice with one error, and passed after these edits.",
+    ("attempt", ""): "It failed twice with one error, and passed after edits.",
     ("request", "open"): "The session ended and work was left.",
-    ("request", "done"): "It was finished, and something proves it",
+    ("request", "done"): "Finished, with a proof",
 }
 
-#: Written by the program about the program; the summary and the records say what a newcomer wants to see.
-_ASIDE: Final = frozenset({"memory/cleanup-log.md"})
+#: Follow from the records that changed.
+_ASIDE: Final = frozenset({"memory/cleanup-log.md", "memory/summary.md"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,19 +51,27 @@ class Telling:
             "heading": self.heading,
             "staged": [{"kind": e.kind, "title": e.title, "because": because(e)} for e in self.staged],
             "run": self.run.to_dict(),
-            "commits": [{**commit.to_dict(), "files": diff_form(diffs)} for commit, diffs in self.commits],
+            "commits": [
+                {**commit.to_dict(), "files": [diff.to_dict() for diff in diffs]} for commit, diffs in self.commits
+            ],
         }
 
 
 def because(entry: Entry) -> str:
     """Why an entry was staged, with a short quote where that says more than its title."""
     reason = _REASONS.get((entry.kind, entry.status)) or entry.why or "A lasting choice was made."
-    if entry.status == "done":
-        proof = next((line for line in entry.body.splitlines() if line.startswith("- ")), "")
-        return f"{reason}: {short(proof.removeprefix('- '), _QUOTE)}." if proof else f"{reason}."
-    quote = short(entry.quote, _QUOTE)
-    known = not quote or quote.rstrip("…") in " ".join(entry.title.split())
-    return reason if known else f"{reason} “{quote}”"
+    if (entry.kind, entry.status) == ("request", "done"):
+        proofs = [line.removeprefix("- ") for line in entry.body.splitlines() if line.startswith("- ")]
+        return f"{reason}: {short(_proof(proofs[0], entry.title), _QUOTE)}." if proofs else f"{reason}."
+    said = set(_WORD.findall(entry.title.lower()))
+    news = [word for word in _WORD.findall(entry.quote.lower()) if word not in said]
+    return f"{reason} “{short(entry.quote, _QUOTE)}”" if news else reason
+
+
+def _proof(line: str, title: str) -> str:
+    """The proof without the command that the title names already."""
+    command = line[: line.find("`", 1) + 1] if line.startswith("`") else ""
+    return f"it{line.removeprefix(command)}" if command and command in title else line
 
 
 def show_opening(root: Path, *, kept: bool) -> None:
@@ -82,7 +92,7 @@ def show_round(number: int, heading: str, lines: str, told: Telling) -> None:
         table(("staged", "what, and why"), [(e.kind, f"{e.title}\n{because(e)}") for e in told.staged])
     say()
     say("$ hikidashi consolidate" if told.staged else "$ hikidashi consolidate --clean-up", "bold magenta")
-    show_run(told.run)
+    show_run(told.run, details=False)
     if number == 1:
         _show_files(told.tree)
     else:
@@ -92,7 +102,7 @@ def show_round(number: int, heading: str, lines: str, told: Telling) -> None:
 def _show_files(tree: Mapping[str, bytes]) -> None:
     say()
     say("$ tree .hikidashi", "bold magenta")
-    for line in tree_lines(tree):
+    for line in (".hikidashi/", *tree_lines(tree)):
         say(line, wrap=False)
     say()
     say("$ cat .hikidashi/memory/summary.md", "bold magenta")
@@ -123,21 +133,25 @@ def _show_changes(commits: Sequence[tuple[Commit, list[FileDiff]]]) -> None:
     say()
     say(f"$ hikidashi log -p -n {len(commits)}", "bold magenta")
     for commit, diffs in commits:
-        shown = [diff for diff in diffs if diff.path not in _ASIDE]
-        show_commit(commit, shown, max_lines=_DIFF_LINES)
+        telling = [diff for diff in diffs if diff.old is not None and diff.path not in _ASIDE]
+        show_commit(commit, telling, max_lines=_DIFF_LINES)
+        others = [diff.path for diff in diffs if diff not in telling]
+        if others:
+            say(f"(changed as well: {', '.join(others)})", "dim")
 
 
 def show_end(rounds: Sequence[Telling], leaks: Sequence[str], seconds: float, *, kept: Path | None) -> None:
     """Print what that was, and what to do next."""
+    say()
     if leaks:
         say(f"A password typed in session 3 was stored in {', '.join(leaks)}: please report it.", "bold red")
     else:
         say("A password was typed in session 3: it is in no file and no version that was written.", "green")
-    say(f"All of this took {seconds} seconds.", "green")
+    say(f"That took {seconds} seconds.", "green")
     say()
     say("Next, in a project where you work with Claude Code", "bold cyan")
     rows = [
-        ("hikidashi init", "make a workspace; it offers the sessions of the last 30 days"),
+        ("hikidashi init", "make a workspace; it offers your last 30 days of sessions"),
         ("hikidashi consolidate", "work into the records what was staged"),
         ("hikidashi log -p", "what changed, and why"),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,14 @@ from hikidashi.records.check import check_records
 from hikidashi.records.history import Commit, FileDiff, History
 from hikidashi.worker.runs import run_details
 
-__all__ = ["diff_form", "lint_command", "log_command", "show_command", "show_commit", "show_diffs"]
+__all__ = ["lint_command", "log_command", "show_command", "show_commit", "show_diffs"]
 
 #: Characters of a commit's and of a run's ID that are shown; both commands take a beginning.
 _COMMIT_SHOWN = 10
 _RUN_SHOWN = 12
+
+#: An entry's ID before what became of it: for programs.
+_ENTRY_ID = re.compile(r"^[0-9A-HJKMNP-TV-Z]{26} ")
 
 
 @click.command("lint")
@@ -87,23 +91,20 @@ def log_command(patch: bool, number: int, as_json: bool) -> None:
 
 
 def _commit_form(commit: Commit, diffs: Sequence[FileDiff] | None) -> dict[str, Any]:
-    return {**commit.to_dict(), "files": None if diffs is None else diff_form(diffs)}
-
-
-def diff_form(diffs: Sequence[FileDiff]) -> list[dict[str, str]]:
-    """Changes in the JSON form."""
-    return [{"path": diff.path, "diff": diff.text} for diff in diffs]
+    return {**commit.to_dict(), "files": None if diffs is None else [diff.to_dict() for diff in diffs]}
 
 
 def show_commit(commit: Commit, diffs: Sequence[FileDiff], *, max_lines: int | None = None) -> None:
     """Print one commit: its head, its reasons, its changes (of each file at most `max_lines` lines)."""
     head = f"{commit.id[:_COMMIT_SHOWN]}  {shown_time(commit.at)}  {commit.author}  {commit.subject}"
     say(head, "bold yellow", hang="    ")
-    body = commit.body.splitlines()
-    # The same operations stand in the trailers for programs; a person reads them once.
-    trailers = [f"{key}: {value}" for key, values in commit.trailers.items() for value in values if value not in body]
-    for line in (*body, *trailers):
+    body = [_ENTRY_ID.sub("", line) for line in commit.body.splitlines()]
+    for line in body:
         say(line, indent="    ", hang="  ")
+    # Operations stand in the trailers too, for programs; a person reads them once.
+    trailers = [f"{key}: {value}" for key, values in commit.trailers.items() for value in values if value not in body]
+    if trailers:
+        say(" · ".join(trailers), "dim", indent="    ", hang="  ")
     say()
     show_diffs(diffs, max_lines=max_lines)
 

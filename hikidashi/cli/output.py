@@ -46,7 +46,7 @@ _MAX_WIDTH: Final = 120
 _MIN_WIDTH: Final = 24
 #: Stands for a blank inside `a command`, which must not be broken over two lines.
 _TIED: Final = "\ue000"
-_COMMAND: Final = re.compile(r"`[^`\n]{1,48}`")
+_COMMAND: Final = re.compile(r"`[^`\n]{1,36}`")
 
 
 def _console() -> Console | None:

@@ -16,8 +16,9 @@ __all__ = ["operation_row", "show_entries", "show_run"]
 _RECORDS_SHOWN: Final = 12
 
 
-def show_run(run: RunReport) -> None:
-    """Print one run: how it ended, which records its entries went to, what clean-up did and why."""
+def show_run(run: RunReport, *, details: bool = True) -> None:
+    """Print one run: how it ended, and with `details` which records its entries went to, what
+    clean-up did and why."""
     good = run.outcome in ("done", "idle")
     if run.consumed:
         head = f"{run.outcome}: {amount(run.consumed, 'entry', 'entries')} worked in, {run.seconds:.1f} s"
@@ -26,16 +27,17 @@ def show_run(run: RunReport) -> None:
         said = "" if run.outcome == "done" else run.message
         said = said or (f"{amount(len(run.operations), 'clean-up operation')}" if run.outcome == "done" else "")
         say(f"{run.outcome}: {said}" if said else run.outcome, "bold" if good else "bold yellow")
-    _show_records(run)
-    table(("clean-up", "what and why"), [operation_row(asdict(operation)) for operation in run.operations])
+    if details:
+        _show_records(run)
+        table(("clean-up", "what and why"), [operation_row(asdict(operation)) for operation in run.operations])
     for line in (*run.recovered, *run.notices):
         note(line)
 
 
 def _show_records(run: RunReport) -> None:
-    counts = Counter((d.kind, d.record or f"({d.reason})") for d in run.dispositions)
-    rows = [(kind, str(number), where) for (kind, where), number in sorted(counts.items())]
-    table(("", "", ""), rows[:_RECORDS_SHOWN])
+    counts = Counter((d.kind, d.record or d.reason) for d in run.dispositions)
+    rows = [(kind, f"{where} (×{number})" if number > 1 else where) for (kind, where), number in sorted(counts.items())]
+    table(("", ""), rows[:_RECORDS_SHOWN])
     if len(rows) > _RECORDS_SHOWN:
         say(f"… and {len(rows) - _RECORDS_SHOWN} more: `hikidashi show {run.run_id[:12]}`")
 
