@@ -152,7 +152,7 @@ def _mend(exc: click.ClickException) -> str:
     said = exc.format_message().strip().rstrip(".")
     context = exc.ctx if isinstance(exc, click.UsageError) else None
     path = context.command_path if context is not None else "hikidashi"
-    return f"{said[:1].lower()}{said[1:]}: see `{path} --help`"
+    return f"{said[:1].lower()}{said[1:]} (see `{path} --help`)"
 
 
 def _wants_json() -> bool:
