@@ -77,7 +77,9 @@ def test_the_json_of_every_command_has_its_keys(project: Path) -> None:
     assert all(set(operation) == OPERATION for operation in run["operations"])
     last = _json("status", cwd=project, keys=STATUS)["last_run"]
     assert set(last) == RUN | {"finished_at"}
-    assert {key: last[key] for key in RUN - {"seconds", "notices"}} == {key: run[key] for key in RUN - {"seconds", "notices"}}
+    assert {key: last[key] for key in RUN - {"seconds", "notices"}} == {
+        key: run[key] for key in RUN - {"seconds", "notices"}
+    }
 
     shown = _json("show", "last", cwd=project, keys=RUN | {"finished_at", "diffs"})
     assert all({"id", "disposition", "record", "reason", "kind", "title"} == set(entry) for entry in shown["entries"])
@@ -178,7 +180,9 @@ def test_text_goes_to_a_pipe_in_whole_lines_without_colour(project: Path) -> Non
         ran = hikidashi(*arguments, cwd=project)
         assert ran.code == 0
         assert "\x1b" not in ran.out
-        assert not [line for line in ran.out.splitlines() if line != line.rstrip() and not line.startswith((" ", "+", "-"))]
+        assert not [
+            line for line in ran.out.splitlines() if line != line.rstrip() and not line.startswith((" ", "+", "-"))
+        ]
     assert "memory/requests/plan-a-search-page-for-the-articles.md" in hikidashi("show", "last", cwd=project).out
 
 

@@ -1,0 +1,72 @@
+"""All measurements, one after the other.
+
+    python -m benchmarks [NAME]... [--help]     all of them, or those named
+    python -m benchmarks.NAME [ARGUMENT]...     one of them, with arguments of its own
+
+Figures and what they mean are in docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Sequence
+
+#: Name -> what it measures, in the order in which they run.
+MEASUREMENTS = {
+    "reader": "transcripts read, beside parsing their lines",
+    "redact": "text searched for secrets",
+    "phase1": "sessions to staged entries, per core",
+    "activities": "what the rules make of a folder of sessions (needs one: --sessions FOLDER)",
+    "consolidate": "200 entries into 1,000 records: time and peak memory",
+}
+
+#: Those that say nothing without sessions from outside.
+_NEED_SESSIONS = frozenset({"activities"})
+
+
+def present() -> list[str]:
+    """The measurements that this checkout has."""
+    return [name for name in MEASUREMENTS if importlib.util.find_spec(f"benchmarks.{name}") is not None]
+
+
+def _parser() -> argparse.ArgumentParser:
+    listed = "\n".join(f"  {name:12} {MEASUREMENTS[name]}" for name in present())
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Run the measurements, each in a process of its own.",
+        epilog=f"measurements:\n{listed}\n\n`python -m benchmarks.NAME --help` tells what one takes.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", metavar="NAME", nargs="*", help="run these only")
+    parser.add_argument("--sessions", metavar="FOLDER", help="transcripts for those that need some")
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run them; gives 1 when one failed."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    unknown = [name for name in given.names if name not in present()]
+    if unknown:
+        parser.error(f"no measurement {', '.join(unknown)}: choose of {', '.join(present())}")
+    failed = []
+    for name in given.names or present():
+        print(f"== {name}: {MEASUREMENTS[name]}", flush=True)
+        if name in _NEED_SESSIONS and not given.sessions:
+            print("left out: it needs --sessions FOLDER\n", flush=True)
+            continue
+        own = [given.sessions] if name in _NEED_SESSIONS else []
+        # A process each: what one loads and allocates is not charged to the next.
+        done = subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *own], check=False)
+        failed += [name] if done.returncode else []
+        print(flush=True)
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
