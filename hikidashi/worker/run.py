@@ -19,6 +19,7 @@ from hikidashi.config.workspace import Workspace
 from hikidashi.errors import BudgetSpent, Busy, CorruptData, HikidashiError, StorageFailure
 from hikidashi.staging.claim import HeldClaim, take_claim
 from hikidashi.staging.entry import Entry
+from hikidashi.staging.pause import paused_since
 from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.staging.store import StagingStore, next_batch
 from hikidashi.times import Clock, format_time, now
@@ -26,7 +27,6 @@ from hikidashi.ulid import random_ulid
 from hikidashi.worker.bench import Bench, Checkpoint, no_checkpoint
 from hikidashi.worker.ledger import batch_limit, close_run, set_batch_limit, start_run
 from hikidashi.worker.outcomes import CONTENT_FAILURES, FAILURES, exit_code, outcome_of
-from hikidashi.staging.pause import paused_since
 from hikidashi.worker.phases import EngineFactory, Phases
 from hikidashi.worker.recover import recover
 from hikidashi.worker.report import Outcome, RunReport
