@@ -36,6 +36,8 @@ from hikidashi.worker.scratch import Scratch
 __all__ = ["main", "make_entries", "make_records"]
 
 _START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+#: When the run takes place: soon after the entries, so that few records are past their days.
+_END = _START + timedelta(days=50)
 _VOCABULARY = (
     "build cache deploy error format hook index lint module node object parse query route schema value worker login"
     " session redirect client server branch review style table column click modal input store fetch retry timeout"
@@ -118,9 +120,8 @@ def _timed(step: Callable[[], _Result]) -> tuple[float, _Result]:
 def _engine_alone(tree: dict[str, bytes], entries: Sequence[Entry]) -> int:
     settings = load_settings(None, environ={})
     materials = build_materials(entries, tree, settings)
-    now = _START + timedelta(days=50)
-    scratch = Scratch(tree, make_lint("integration", now=now, entries=entries, read_only=materials.read_only))
-    RulesEngine(settings, lambda: now).integrate(scratch, materials)
+    scratch = Scratch(tree, make_lint("integration", now=_END, entries=entries, read_only=materials.read_only))
+    RulesEngine(settings, lambda: _END).integrate(scratch, materials)
     return len(scratch.changes())
 
 
@@ -141,7 +142,9 @@ def _whole_run(folder: Path, tree: dict[str, bytes], entries: Sequence[Entry]) -
     store.flush_pending()
     limits = {"HIKIDASHI_WORKER_BATCH_ENTRIES": "1000", "HIKIDASHI_WORKER_BATCH_BYTES": "2000000"}
     settings = load_settings(None, environ=limits)
-    seconds, report = _timed(lambda: run_consolidation(workspace, settings, connection, lambda: RulesEngine(settings)))
+    seconds, report = _timed(
+        lambda: run_consolidation(workspace, settings, connection, lambda: RulesEngine(settings), clock=lambda: _END)
+    )
     connection.close()
     assert report.consumed == len(entries), report.message
     return f"{seconds:6.2f} s  the whole run ({report.outcome}, {len(report.operations)} clean-up operations)"

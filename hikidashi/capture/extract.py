@@ -17,7 +17,7 @@ from hikidashi.capture.attempts import Attempts
 from hikidashi.capture.choices import contrastive_choice
 from hikidashi.capture.entries import attempt_entry, decision_entry, request_entry
 from hikidashi.capture.finished import Proofs
-from hikidashi.capture.passages import Passage, Place
+from hikidashi.capture.passages import Passage, Place, redacted
 from hikidashi.capture.requests import Ending, Hard, Turn, outcome_of
 from hikidashi.capture.tasks import TASK_TOOLS, Tasks
 from hikidashi.capture.topics import branch_topic, tickets_in
@@ -174,15 +174,16 @@ class SessionFold:
             self._decide(event, place, choice, kind == "plan")
 
     def _decide(self, event: Event, place: Place, choice: str, plan: bool) -> None:
-        """Decisions that a prompt holds."""
+        """Decisions that a prompt holds. The prompt is redacted while it is whole."""
         found, first = None, place
+        asked = self._asked.text if self._asked is not None and len(event.text) <= 300 else ""
         if plan:
-            found = decisions.approved_plan(event.text.strip().removeprefix(PLAN_PREFIX))
-        elif self._asked is not None and len(event.text) <= 300:
-            found = decisions.picked_option(event.text, self._asked.text)
+            found = decisions.approved_plan(redact(event.text).strip().removeprefix(PLAN_PREFIX))
+        elif asked and self._asked is not None:
+            found = decisions.picked_option(redact(event.text), asked)
             first = self._asked.place if found else place
-        if found is None and not plan:
-            found = decisions.stated_choice(choice)
+        if found is None and choice:
+            found = decisions.stated_choice(contrastive_choice(redact(event.text)))
         if found is not None:
             self._emit_decision(found, first, place)
 
@@ -220,11 +221,12 @@ class SessionFold:
         if event.outcome != "ok" or event.refused:
             return
         if event.tool == "AskUserQuestion":
-            found = decisions.answered_questions(event.result, event.input, event.text)
+            result = redacted(event.result) if event.result else None
+            found = decisions.answered_questions(result, redacted(event.input), redact(event.text))
         else:
             told = (event.result or {}).get("plan") or event.text.partition("Approved Plan:")[2]
             plan = event.input.get("plan") or told
-            found = decisions.approved_plan(plan) if isinstance(plan, str) else None
+            found = decisions.approved_plan(redact(plan)) if isinstance(plan, str) else None
         if found is not None:
             self._emit_decision(found, self._call_place(event), self._place(event))
 

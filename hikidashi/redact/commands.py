@@ -25,7 +25,7 @@ _USER_OPTION: Final = re.compile(
 _GLUED: Final = re.compile(rf"-p{_VALUE}")
 _SPACED: Final = re.compile(rf"-[a-zA-Z]{{0,6}}(?P<flag>[pPaw])[ \t]{{1,4}}{_VALUE}")
 #: Short options that take a password, and long ones with a single dash (PowerShell).
-_OPTION: Final = re.compile(r" -(?:[a-z]{0,6}[upaw](?![a-z])|u|p|-user|-proxy-user|-auth|[a-z]{4,40}+(?=[ \t]))")
+_OPTION: Final = re.compile(r" -(?:[a-z]{4,40}+(?=[ \t])|[a-z]{0,6}[upaw](?![a-z])|u|p|-user|-proxy-user|-auth)")
 #: `-p 8080:80` publishes a port.
 _PORTS: Final = re.compile(r"[\d.]*:?[\d.]+:[\d.]+(?:/tcp|/udp)?|\d{1,5}")
 #: Commands whose option takes `user:password`, a password glued to `-p`, or one after a space.
@@ -54,8 +54,8 @@ _NAME_WORD: Final = re.compile(r"pass|pwd|secret|token|key|auth|cred")
 _GAP: Final = re.compile(r"[ \t]{1,8}(?=[^\s\-$<|;&>])")
 #: A setting and its value; the password of a `.netrc` line.
 _SPACED_NAMES: Final = (
-    re.compile(r" set (?P<name>[^\s\"'=]{3,120}+)"),
-    re.compile(r"login[ \t\n]{1,4}[^\s]{1,80}[ \t\n]{1,4}(?P<name>password)"),
+    (" set ", re.compile(r" set (?P<name>[^\s\"'=]{3,120}+)")),
+    ("login", re.compile(r"login[ \t\n]{1,4}[^\s]{1,80}[ \t\n]{1,4}(?P<name>password)")),
 )
 _IDENTIFIED: Final = re.compile(r"identified (?:with \S{1,40} )?(?:by|as) (?:password )?(?P<quote>[\"'])")
 _ECHOED: Final = re.compile(
@@ -68,13 +68,13 @@ _HERE: Final = re.compile(r"[ \t]*<<<[ \t]*[\"']?(?P<secret>[^\s\"'\\]{4,256})")
 def find_options(text: str, low: str) -> Iterator[Secret]:
     """`curl -u user:password`, `mysql -pPASSWORD`, `sshpass -p PASSWORD`, `redis-cli -a PASSWORD`,
     `--password PASSWORD` and such."""
-    for option in _OPTION.finditer(low):
+    for option in _OPTION.finditer(low) if " -" in low else ():
         place = _option_value(text, low, option.start() + 1)
         if place is not None:
             yield Secret("password", *place)
         elif option.end() - option.start() > 5 and _NAME_WORD.search(option.group()):
             yield from _after_name(text, text[option.start() + 2 : option.end()], option.end())
-    for option in _LONG_OPTION.finditer(low):
+    for option in _LONG_OPTION.finditer(low) if "--" in low else ():
         name = option["name"]
         if _NAME_WORD.search(name) is None:
             continue
@@ -103,10 +103,10 @@ def _option_value(text: str, low: str, at: int) -> tuple[int, int] | None:
 
 def find_settings(text: str, low: str) -> Iterator[Secret]:
     """`config set token X`, `.netrc` lines, `IDENTIFIED BY 'X'`."""
-    for pattern in _SPACED_NAMES:
-        for match in pattern.finditer(low):
+    for word, pattern in _SPACED_NAMES:
+        for match in pattern.finditer(low) if word in low else ():
             yield from _after_name(text, text[match.start("name") : match.end()], match.end())
-    for match in _IDENTIFIED.finditer(low):
+    for match in _IDENTIFIED.finditer(low) if "identified " in low else ():
         end = text.find(match["quote"], match.end(), match.end() + 256)
         if end > match.end() and not is_variable(text[match.end() : end]):
             yield Secret("password", match.end(), end)

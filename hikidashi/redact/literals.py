@@ -35,13 +35,22 @@ class Form(IntEnum):
 
 
 QUOTE: Final = re.compile(r"[fFbBrRuU@$]{0,2}(?P<quote>\\{0,7}(?:\"\"\"|'''|[\"'`]))")
-BARE: Final = re.compile(r"(?:[^\s\"'`,;<>&|\\)}\]]++|\\(?![nrt\"'\\]))++")
+#: A value without quotes. A comma, semicolon, ampersand or bracket ends it where the next name or the end of the
+#: surrounding list follows, and is part of it elsewhere.
+BARE: Final = re.compile(
+    r"(?:[^\s\"'`,;<>&|\\)}\]]++|\\(?![nrt\"'\\])|[,;&](?![\s\"'`\\&]|[\w.\- ]{0,40}+[=:]|\Z)"
+    r"|[)}\]](?![\s\"'`,;:.)}\]\\<|&]|\Z))++"
+)
 #: A line of an environment file or an assignment of a shell ends at white space only.
 BARE_LINE: Final = re.compile(r"(?:[^\s\"'`\\]++|\\(?![nrt\"'\\]))++")
 _LITERAL_KINDS: Final = (
     (("account", "key"), re.compile(r"[A-Za-z0-9+/]{86}=="), "azure-storage-key"),
     (("access", "key"), re.compile(r"[A-Za-z0-9+/]{42,44}={0,2}"), "azure-shared-key"),
 )
+#: Operators of a list of names, a call, a comparison: not every string behind them is a value.
+_LOOSE_CONTEXTS: Final = (",", "(", "==", "===", "!=", "!==")
+#: Characters of a value that are looked at; the rest is like them.
+_JUDGED: Final = 1024
 #: Longer quoted values are no values.
 _MAX_VALUE: Final = 4096
 
@@ -66,10 +75,9 @@ def judged(text: str, name: str, strength: Strength, form: Form, place: tuple[in
     """The value at `place` as a secret, or None. `context` is the operator between name and value, or `line`
     (a line of an environment file), `is` (prose), `flag` (an option), `sql`."""
     start, end = place
-    value = text[start:end]
-    if form is not Form.QUOTED:
-        value = value.rstrip(".,:!?\\")
-        end = start + len(value)
+    if form is not Form.QUOTED:  # what ends a sentence is not part of it
+        end = start + len(text[start:end].rstrip("\\" if context == "line" else ".,:\\"))
+    value = text[start : min(end, start + _JUDGED)]
     number = is_digits(value) and strength is Strength.PASSWORD and form is not Form.LOOSE
     if not number and (not value or is_placeholder(value) or is_ordinary(value, quoted=form is Form.QUOTED)):
         return None
@@ -90,15 +98,7 @@ def _accepts(name: str, value: str, strength: Strength, form: Form, context: str
         is_token = split_words(name)[-1] != "key" and form is not Form.LOOSE
         return is_token and len(value) >= 8 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
     if form is Form.QUOTED:
-        if context in (
-            ",",
-            "(",
-            "==",
-            "===",
-            "!=",
-            "!==",
-        ):
-            # A list of names, a call, a comparison: not every string is a value.
+        if context in _LOOSE_CONTEXTS:
             return len(value) >= 6 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
         return len(value) >= (3 if strength is Strength.PASSWORD else 6)
     if form is Form.TIGHT:

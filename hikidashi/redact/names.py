@@ -25,7 +25,7 @@ WORDS: Final = ("pass", "pwd", "secret", "token", "key", "auth", "cred", "_pat")
 _AHEAD: Final = (
     r"[a-z0-9_.\-]{0,60}+[\\\"'`*\])?]{0,10}+"
     r"(?=[ \t]{0,40}+(?:[:=：＝|]|!=|\([\"'])|(?<=[\"'])[ \t]{0,4},[ \t]{0,4}\\?[\"']|>[^\s<]"
-    r"|[ \t]{1,3}(?:is|was|to|as)[ \t:]|[ \t]{1,4}[\"'])"
+    r"|[ \t]{1,3}(?:is|was|to|as|to be)[ \t:]{1,4}(?:[\"'`*]|[^\s]{0,60}?\d)|[ \t]{1,4}[\"'])"
 )
 #: A literal start lets the engine skip to it; one pattern with eight starts is slower than eight patterns.
 _NAMES: Final = tuple((word, re.compile(word + "(?!s(?![a-z]))" + _AHEAD)) for word in WORDS)
@@ -42,7 +42,6 @@ _LINE_START: Final = re.compile(r"(?:^|[\n\r]|\\[nr]|export|ENV|ARG|set|-e|--env
 _SQL: Final = re.compile(r"\b(?:with|user|role|login|encrypted|alter|create|set)\b")
 #: Names without a value that are looked at within one run that could itself be a value: `a=b=c=d=…`.
 _MAX_NESTED: Final = 16
-_RUN: Final = re.compile(r"[^\s\"'`,;<>&|\\)}\]]*+")
 
 
 def find_named(text: str, low: str) -> Iterator[Secret]:
@@ -63,7 +62,7 @@ def find_named(text: str, low: str) -> Iterator[Secret]:
                 nested += 1
                 skip = run_end if nested >= _MAX_NESTED else 0
             else:
-                run = _RUN.match(text, at)
+                run = BARE.match(text, at)
                 run_end, nested = (run.end() if run is not None else at), 0
 
 
@@ -97,6 +96,8 @@ def _value_at(text: str, at: int) -> Secret | None:
         return None  # alternatives of a regular expression
     if match["typed"] or match["op"] in ("==", "===", "!=", "!==", ",", "(") or match["space"] is not None:
         return None
+    if match["op"] == ":" and not match["after"] and text[max(0, start - 2) : start] == "//":
+        return None  # `https://token:x@host`: see `places.find_url_passwords`
     tight = match["op"] == "=" and not match["gap"] and not match["after"]
     line = tight and _LINE_START.search(text, max(0, start - 12), start) is not None
     bare = (BARE_LINE if line else BARE).match(text, match.end())

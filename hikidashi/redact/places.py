@@ -44,6 +44,7 @@ _HOOK_KINDS: Final = {
     "teams": "teams-webhook",
     "chat": "google-chat-webhook",
 }
+_BREAK: Final = re.compile(r"[\s\"'`]|\\[nrt]")
 _GO_DSN: Final = re.compile(r"[^\s:@\"'`/=]{1,64}:(?P<secret>[^\s\"'`]{1,128})")
 _JDBC_THIN: Final = re.compile(r"[\w$#]{1,64}/(?P<secret>[^\s\"'@/]{1,128})@")
 
@@ -95,8 +96,10 @@ def _password_in_url(text: str, at: int) -> tuple[int, int] | None:
 
 def _find_dsn_passwords(text: str) -> Iterator[Secret]:
     at = text.find("@tcp(")
+    done = 0
     while at >= 0:
-        words = text[max(0, at - 200) : at].replace('"', " ").replace("'", " ").replace("`", " ").split(" ")
+        words = _BREAK.split(text[max(done, at - 200) : at])
+        done = at + 5
         match = _GO_DSN.fullmatch(words[-1].rpartition("=")[2] if "=" in words[-1].partition(":")[0] else words[-1])
         if match is not None and not is_variable(match["secret"]):
             yield Secret("url-password", at - len(match["secret"]), at)
@@ -146,7 +149,7 @@ def find_cookies(text: str, low: str) -> Iterator[Secret]:
             if name not in _COOKIE_ATTRIBUTES and not is_placeholder(text[start:end]):
                 yield Secret("cookie", start, end)
         at = low.find("cookie", at + 6 if match is None else match.end())
-    at = low.find(" -b ")
+    at = low.find(" -b ") if "curl" in low else -1
     while at >= 0:
         match = _COOKIE_OPTION.match(text, at)
         if match is not None and "curl" in command_before(low, at) and not is_placeholder(match["secret"]):

@@ -25,7 +25,7 @@ _RAW_CODE: Final = re.compile("\x1b" + _CODE)
 _BACKSLASHED: Final = re.compile(
     rf"\\(?:(?P<colour>(?:u001[bB]|x1[bB]|033|e(?=\[)){_CODE})"
     r"|(?P<joined>\r?\n|\\\\n)(?P<indent>[ \t]{0,64}+)"
-    r"|\\{0,3}+u00(?P<unicode>[2-6][0-9A-Fa-f]|7[0-9A-Ea-e])"
+    r"|\\{0,3}+u(?P<unicode>(?:00[2-7]|0[1-9A-Fa-f][0-9A-Fa-f]|[1-9A-CEFa-cef][0-9A-Fa-f]{2}|[Dd][0-7][0-9A-Fa-f])[0-9A-Fa-f])"
     r"|\\{0,3}+(?P<slash>/))"
 )
 _PERCENT: Final = re.compile(r"%(?:25){0,3}+(?P<percent>[2-6][0-9A-Fa-f]|7[0-9A-Ea-e])")

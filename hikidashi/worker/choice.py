@@ -105,6 +105,13 @@ _REASON: Final = re.compile(
     r"[,;]? *(?:\b(?:because|since|so that|as it|weil|denn|damit|parce que|car|puisque|porque|ya que|já que|perché"
     r"|потому|так как)\b|ため|ので|因为|때문).*$"
 )
+#: A clause of its own after the value given up ("…, npm keeps breaking the lockfile") is a reason too, unless it
+#: begins with a word that narrows or adds.
+_ASIDE: Final = re.compile(
+    r"[,;–—] *(?!(?:but|only|except|unless|when|while|if|for|in|on|at|and|or|yet|until|aber|nur|außer|wenn|für|und|oder"
+    r"|mais|sauf|quand|si|pour|et|ou|dans|pero|solo|salvo|cuando|para|y|en|mas|só|exceto|quando|se|e|em|per|но|только"
+    r"|если|для|и|в)\b)(?:[^\s,;]+ +){3,}\S.*$"
+)
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|[。！？\n]+")
 _TOKEN: Final = re.compile(r"[^\W\d_]+['’][^\W\d_]+|[^\s\"'`*()\[\]{}<>,;:!?。、，；：！？「」『』（）【】]+")
 _CJK_PART: Final = re.compile(
@@ -179,7 +186,8 @@ def _read_sentence(sentence: str) -> Choice | None:
         left = groups.get("left")
         chosen = _left_value(left) if left is not None else frozenset(content(groups.get("new") or ""))
         if given_up and not given_up & chosen:
-            return Choice(chosen, given_up, frozenset(content(text)) - chosen - given_up)
+            spoken_of = text[: match.end()] + _ASIDE.sub("", text[match.end() :])
+            return Choice(chosen, given_up, frozenset(content(spoken_of)) - chosen - given_up)
     return None
 
 
