@@ -88,7 +88,7 @@ class SessionFold:
         """Take one event; gives the entries that it completes."""
         if event.session_id:
             self.session_id = event.session_id
-        if event.at > self.last_at:
+        if event.at > self.last_at and event.at[:2] == "20" and event.at[10:11] == "T":  # else it is no time
             self.last_at = event.at
         kind = event.kind
         self._entries = []
