@@ -19,13 +19,14 @@ _VALUE: Final = r"(?P<quote>\\?[\"'])?(?P<secret>(?(quote)[^\"'\n\\]{1,256}|[^\s
 _PAIR: Final = (
     r"(?P<quote>\\?[\"'])?(?P<user>[^\s:\"'\\/]{0,128}):(?P<secret>(?(quote)[^\"'\n\\]{1,256}|[^\s\"'`;|&<>\\]{1,256}))"
 )
+_COOKIE_OPTION: Final = re.compile(r"-b[ \t]{0,4}[\"'\\]{0,4}(?P<secret>[\w.\-%]{1,80}=[^\n\"'`\\]{4,4096}+)")
 _USER_OPTION: Final = re.compile(
     rf"(?:-[a-zA-Z]{{0,6}}u|--user|--proxy-user|-U|-a|--auth)(?:[ \t=]{{1,4}}|(?=[\"'\\])|(?<=u)){_PAIR}"
 )
 _GLUED: Final = re.compile(rf"-p{_VALUE}")
 _SPACED: Final = re.compile(rf"-[a-zA-Z]{{0,6}}(?P<flag>[pPaw])[ \t]{{1,4}}{_VALUE}")
 #: Short options that take a password, and long ones with a single dash (PowerShell).
-_OPTION: Final = re.compile(r" -(?:[a-z]{4,40}+(?=[ \t])|[a-z]{0,6}[upaw](?![a-z])|u|p|-user|-proxy-user|-auth)")
+_OPTION: Final = re.compile(r" -(?:[a-z]{4,40}+(?=[ \t])|[a-z]{0,6}[upawb](?![a-z])|u|p|-user|-proxy-user|-auth)")
 #: `-p 8080:80` publishes a port.
 _PORTS: Final = re.compile(r"[\d.]*:?[\d.]+:[\d.]+(?:/tcp|/udp)?|\d{1,5}")
 #: Commands whose option takes `user:password`, a password glued to `-p`, or one after a space.
@@ -69,9 +70,9 @@ def find_options(text: str, low: str) -> Iterator[Secret]:
     """`curl -u user:password`, `mysql -pPASSWORD`, `sshpass -p PASSWORD`, `redis-cli -a PASSWORD`,
     `--password PASSWORD` and such."""
     for option in _OPTION.finditer(low) if " -" in low else ():
-        place = _option_value(text, low, option.start() + 1)
-        if place is not None:
-            yield Secret("password", *place)
+        secret = _option_value(text, low, option.start() + 1)
+        if secret is not None:
+            yield secret
         elif option.end() - option.start() > 5 and _NAME_WORD.search(option.group()):
             yield from _after_name(text, text[option.start() + 2 : option.end()], option.end())
     for option in _LONG_OPTION.finditer(low) if "--" in low else ():
@@ -84,9 +85,12 @@ def find_options(text: str, low: str) -> Iterator[Secret]:
             yield from _after_name(text, text[option.start("name") : option.end()], option.end())
 
 
-def _option_value(text: str, low: str, at: int) -> tuple[int, int] | None:
+def _option_value(text: str, low: str, at: int) -> Secret | None:
     if (match := _PASS_SOURCE.match(text, at)) is not None:
-        return None if is_variable(match["secret"]) else match.span("secret")
+        return None if is_variable(match["secret"]) else Secret("password", *match.span("secret"))
+    if (match := _COOKIE_OPTION.match(text, at)) is not None:
+        known = "curl" in command_before(low, at) and not is_placeholder(match["secret"])
+        return Secret("cookie", *match.span("secret")) if known else None
     for pattern, commands in ((_USER_OPTION, _TAKES_PAIR), (_GLUED, _TAKES_GLUED), (_SPACED, ())):
         match = pattern.match(text, at)
         if match is None:
@@ -97,7 +101,7 @@ def _option_value(text: str, low: str, at: int) -> tuple[int, int] | None:
         takers = commands or _TAKES_SPACED.get(match["flag"], ())
         before = command_before(low, at)
         if any(taker in before for taker in takers):
-            return match.span("secret")
+            return Secret("password", *match.span("secret"))
     return None
 
 

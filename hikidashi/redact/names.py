@@ -87,6 +87,8 @@ def _value_at(text: str, at: int) -> Secret | None:
     strength = judge_name(name)
     if strength is Strength.NONE:
         return None
+    if match["op"] == "," and text[start - 1 : start] not in ("'", '"'):
+        return None  # a sentence in quotes that ends with the word
     quote = QUOTE.match(text, match.end())
     if quote is not None:
         return _in_quotes(text, start, name, strength, match, quote)

@@ -101,6 +101,8 @@ def is_variable(value: str) -> bool:
         return True
     if value.endswith(("...", "…")) and len(value) <= 16:
         return True
+    if value.isupper() and value.replace("_", "").isalpha() and not SECRET_WORDS.isdisjoint(split_words(value)):
+        return True  # `PASSWORD`, `YOUR_TOKEN`: what a manual writes
     # A bracket that closes something around the value sticks to it: `"${{ secrets.X }}}`.
     return (
         _VARIABLE.fullmatch(value) is not None
