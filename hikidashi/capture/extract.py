@@ -117,7 +117,7 @@ class SessionFold:
         """The session is at rest: its request, unless it was emitted before and nothing changed since."""
         if self.sidechain or not self._fresh:
             return []
-        self._settle_lazily()
+        self._catch_up()
         topic = self._topic()
         outcome = outcome_of(self._ending, met_topic=bool(topic) and self._met("topic", topic))
         if outcome is None or outcome.digest == self._digest:
@@ -136,7 +136,7 @@ class SessionFold:
         self._spoken = self._latest = (event, self.last_at)
         self._ending.turn.ended = True
 
-    def _settle_lazily(self) -> None:
+    def _catch_up(self) -> None:
         """Read what was only noted: the assistant's last words and the place of the last event.
 
         Most are followed by others before anybody asks, so nothing is made of them when they come.
@@ -155,7 +155,7 @@ class SessionFold:
     def _user(self, event: Event) -> None:
         if event.sidechain:
             return
-        self._settle_lazily()
+        self._catch_up()
         end, text, place = self._ending, event.text, self._place(event)
         kind = ask_kind(text)
         end.prompts += 1
@@ -205,7 +205,7 @@ class SessionFold:
         if tool in SHELL_TOOLS:
             self._ran(event)
         elif tool in EDIT_TOOLS:
-            self._settle_lazily()
+            self._catch_up()
             self._work.edited(event, self._said)
             if not event.sidechain:
                 self._note_branch(event)
@@ -242,7 +242,7 @@ class SessionFold:
         run = self._work.read(event)
         if run is None:
             return
-        self._settle_lazily()
+        self._catch_up()
         place = self._place(event)
         solved, failure = self._work.ran(event, run, place, self._said)
         if event.repeat:
@@ -291,7 +291,7 @@ class SessionFold:
 
     def to_state(self) -> dict[str, Any]:
         """The state as JSON: small, redacted."""
-        self._settle_lazily()
+        self._catch_up()
         end = self._ending
         passages = (end.tasks_ask, self._said, self._asked)
         return {

@@ -40,6 +40,9 @@ COMMANDS = [
     "sed -i s/a/b/ f",
 ]
 
+KINDS = ["user", "assistant", "tool_call", "tool_result", "compaction", "interrupt", "context", "title", "link"]
+TOOLS = ["Bash", "Edit", "TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode", "AskUserQuestion", "Read", ""]
+
 texts = st.sampled_from(WORDS) | st.text(max_size=80)
 junk = (
     st.none()
@@ -70,7 +73,7 @@ inputs = st.fixed_dictionaries(
 )
 events = st.builds(
     Event,
-    kind=st.sampled_from(["user", "assistant", "tool_call", "tool_result", "compaction", "interrupt", "context", "title", "link"]),
+    kind=st.sampled_from(KINDS),
     line=st.integers(0, 10_000),
     uuid=st.sampled_from(["", "u1", "u2", "u3"]) | st.uuids().map(str),
     at=st.sampled_from(["", "yesterday", "2026-03-01T09:00:00.000Z", "2026-03-01T09:00:01+02:00"]),
@@ -81,7 +84,7 @@ events = st.builds(
     sidechain=st.booleans(),
     repeat=st.booleans(),
     call_id=st.sampled_from(["", "c1"]),
-    tool=st.sampled_from(["Bash", "Edit", "Write", "TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode", "AskUserQuestion", "Read", ""]),
+    tool=st.sampled_from(TOOLS),
     input=inputs,
     call_line=st.integers(-1, 10_000),
     outcome=st.sampled_from(["ok", "failed", "unknown"]),
