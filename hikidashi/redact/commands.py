@@ -58,6 +58,13 @@ _SPACED_NAMES: Final = (
     (" set ", re.compile(r" set (?P<name>[^\s\"'=]{3,120}+)")),
     ("login", re.compile(r"login[ \t\n]{1,4}[^\s]{1,80}[ \t\n]{1,4}(?P<name>password)")),
 )
+#: Commands whose arguments are secrets whatever their names are: `gh secret set X --body V`, `fly secrets set X=V`,
+#: `kubectl create secret generic x --from-literal=k=V`.
+_SECRET_COMMAND: Final = re.compile(r"secrets? (?:set|put|add|create|generic) [^\n]{0,2000}")
+_SECRET_ARGUMENT: Final = re.compile(
+    r"[ \t](?:--from-literal[= ][\"']?)?(?:[A-Za-z_][\w.\-]{0,80}=|--body[= ]|-b[ ])[\"'\\]{0,2}"
+    r"(?P<secret>[^\s\"'\\;|&<>]{3,1024})"
+)
 _IDENTIFIED: Final = re.compile(r"identified (?:with \S{1,40} )?(?:by|as) (?:password )?(?P<quote>[\"'])")
 _ECHOED: Final = re.compile(
     r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+|[\"']?%s[\"']?[ \t]+)?[\"'\\]{0,2}(?P<secret>[!#-&(-\[\]-{}~]{4,256})"
@@ -110,6 +117,10 @@ def find_settings(text: str, low: str) -> Iterator[Secret]:
     for word, pattern in _SPACED_NAMES:
         for match in pattern.finditer(low) if word in low else ():
             yield from _after_name(text, text[match.start("name") : match.end()], match.end())
+    for command in _SECRET_COMMAND.finditer(low) if "secret" in low else ():
+        for match in _SECRET_ARGUMENT.finditer(text, command.start(), command.end()):
+            if not is_placeholder(match["secret"]):
+                yield Secret("secret", *match.span("secret"))
     for match in _IDENTIFIED.finditer(low) if "identified " in low else ():
         end = text.find(match["quote"], match.end(), match.end() + 256)
         if end > match.end() and not is_variable(text[match.end() : end]):

@@ -153,14 +153,24 @@ CONTEXTS: Final = (
     ),
     Context(
         find=commands.find_settings,
-        needles=(" set ", "login", "identified "),
+        needles=(" set ", "login", "identified ", "secret"),
         shapes=(
             (
                 "password",
                 "command lines",
                 "values after `config set …token`, `.netrc`'s `password`, `IDENTIFIED BY`",
             ),
+            (
+                "secret",
+                "command lines",
+                "arguments of `gh secret set`, `fly secrets set`, `kubectl create secret generic` and such",
+            ),
         ),
+    ),
+    Context(
+        find=names.find_valued,
+        needles=("value",),
+        shapes=(("secret", "Kubernetes, ECS", "`value` beside a `name` that names a secret"),),
     ),
     Context(
         find=names.find_named,
