@@ -33,7 +33,7 @@ class FileResult:
             "session_id": self.session_id,
             "bytes": self.bytes,
             "lines": self.lines,
-            "entries": self.entries,
+            "new_entries": self.entries,
             "skipped": dict(sorted(self.skipped.items())),
             "error": self.error,
         }
@@ -45,6 +45,8 @@ class ExtractReport:
 
     #: Another process was extracting: the paths wait for it, nothing was read here.
     queued: bool = False
+    #: Since when the workspace is paused: then nothing was read; None when it is not.
+    paused_since: str | None = None
     #: Transcripts found, and of those the ones that had not changed.
     files: int = 0
     unchanged: int = 0
@@ -70,13 +72,14 @@ class ExtractReport:
         """The JSON form; keys are stable."""
         return {
             "queued": self.queued,
+            "paused_since": self.paused_since,
             "files": self.files,
             "unchanged": self.unchanged,
             "bytes": self.bytes,
             "lines": self.lines,
             "skipped": dict(sorted(self.skipped.items())),
-            "entries": {kind: self.kinds.get(kind, 0) for kind in ("decision", "discussion", "attempt", "request")},
-            "new": [
+            "kinds": {kind: self.kinds.get(kind, 0) for kind in ("decision", "discussion", "attempt", "request")},
+            "entries": [
                 {
                     "id": entry.id,
                     "kind": entry.kind,

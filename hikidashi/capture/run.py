@@ -6,14 +6,14 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from filelock import FileLock, Timeout
 
 from hikidashi.atomic import FILE_MODE, storage_errors
-from hikidashi.capture.follow import Belonging, path_text
+from hikidashi.capture.follow import Belonging, Watermark, path_text
 from hikidashi.capture.reading import Reader
 from hikidashi.capture.report import ExtractReport
 from hikidashi.capture.seen import SeenKeys
@@ -22,6 +22,7 @@ from hikidashi.db.connection import database_errors, queries, transaction
 from hikidashi.errors import UsageError
 from hikidashi.hosts.registry import HOSTS, recognise, transcripts_under
 from hikidashi.hosts.transcript import Host, SessionFile
+from hikidashi.staging.pause import paused_since
 from hikidashi.staging.store import StagingStore
 from hikidashi.times import Clock, format_time, now
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from hikidashi.config.settings import Settings
     from hikidashi.config.workspace import Workspace
 
-__all__ = ["CHECKPOINTS", "ExtractReport", "extract"]
+__all__ = ["CHECKPOINTS", "ExtractReport", "extract", "waiting_sessions"]
 
 _SQL: Final = queries("capture")
 
@@ -59,17 +60,22 @@ def extract(
     connection: sqlite3.Connection,
     *,
     paths: Sequence[Path] | None = None,
+    since: datetime | None = None,
     clock: Clock = now,
     checkpoint: Callable[[str], None] = lambda name: None,
     progress: Callable[[int, int, Path], None] | None = None,
 ) -> ExtractReport:
     """Take what is new in the given transcripts (files or folders), or in the workspace's own sessions.
 
+    Of the workspace's own, those written to after `since` only. While the workspace is paused nothing is read.
     `progress` is told (files done, files in all, the file). Raises `UsageError` for a path that holds no
     transcript, `StorageFailure`, `Busy` or `CorruptData` as the database does.
     """
     began = time.monotonic()
-    run = _Extraction(workspace, settings, connection, clock, checkpoint, progress)
+    run = _Extraction(workspace, settings, connection, since, clock, checkpoint, progress)
+    run.report.paused_since = paused_since(connection)
+    if run.report.paused_since:
+        return run.report
     checkpoint("extract:begin")
     found = _explicit(paths) if paths is not None else None
     run.take(found, [str(_absolute(path)) for path in paths] if paths is not None else [""])
@@ -86,6 +92,7 @@ class _Extraction:
         workspace: Workspace,
         settings: Settings,
         connection: sqlite3.Connection,
+        since: datetime | None,
         clock: Clock,
         checkpoint: Callable[[str], None],
         progress: Callable[[int, int, Path], None] | None,
@@ -94,6 +101,7 @@ class _Extraction:
         self._workspace = workspace
         self._settings = settings
         self._connection = connection
+        self._since = since
         self._clock = clock
         self._checkpoint = checkpoint
         self._progress = progress
@@ -165,10 +173,7 @@ class _Extraction:
     # -- the files
 
     def _own(self) -> Found:
-        """The sessions that the hosts keep for this workspace: its root and its linked worktrees."""
-        folders = [self._workspace.root, *linked_worktrees(self._workspace.root)]
-        own = {file.path: (host, file) for host in HOSTS for folder in folders for file in host.session_files(folder)}
-        return _ordered(own.values())
+        return _own_sessions(self._workspace, self._since)
 
     def _read(self, found: Found, *, explicit: bool) -> None:
         if not found:
@@ -198,6 +203,24 @@ class _Extraction:
     def _write_files(self) -> None:
         self._store.flush_pending()
         self._checkpoint("extract:files-written")
+
+
+def waiting_sessions(workspace: Workspace, connection: sqlite3.Connection, *, since: datetime) -> list[SessionFile]:
+    """The workspace's own transcripts that were written to after `since` and that no extraction has read whole."""
+    waiting = []
+    for host, file in _own_sessions(workspace, since):
+        mark = Watermark.load(connection, host.name, file.path)
+        if mark is None or not mark.is_current(file):
+            waiting.append(file)
+    return waiting
+
+
+def _own_sessions(workspace: Workspace, since: datetime | None) -> Found:
+    """The sessions that the hosts keep for this workspace: its root and its linked worktrees."""
+    folders = [workspace.root, *linked_worktrees(workspace.root)]
+    own = {file.path: (host, file) for host in HOSTS for folder in folders for file in host.session_files(folder)}
+    oldest = 0 if since is None else int(since.timestamp() * 1e9)
+    return _ordered(pair for pair in own.values() if pair[1].mtime_ns >= oldest)
 
 
 def _ordered(found: Iterable[tuple[Host, SessionFile]]) -> Found:

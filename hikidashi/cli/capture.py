@@ -29,14 +29,14 @@ def extract_command(paths: tuple[Path, ...], no_consolidate: bool, as_json: bool
     """
     with opened() as here:
         report = run_extraction(here, list(paths) or None, quiet=as_json)
-        pid, why = (None, "") if no_consolidate else start_if_due(here.workspace, here.settings, here.connection)
+        background = "" if no_consolidate else start_if_due(here.workspace, here.settings, here.connection)
     if as_json:
-        emit_json({**report.to_dict(), "consolidation": {"started_pid": pid, "reason": why}})
+        emit_json({**report.to_dict(), "consolidation": background or None})
         return
     show_extraction(report)
-    if pid is not None:
-        say(f"Consolidation was started in the background ({why}); `hikidashi status` shows how it goes.")
-    elif report.entries:
+    if background:
+        say(f"Consolidation in the background: {background}. `hikidashi status` shows how it goes.")
+    elif report.new:
         say("Next: `hikidashi consolidate` works them into the records.")
 
 
@@ -49,7 +49,7 @@ def run_extraction(
     with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
         task = bar.add_task("", total=None)
 
-        def progress(done: int, total: int) -> None:
+        def progress(done: int, total: int, path: Path) -> None:
             bar.update(task, completed=done, total=total)
 
         return extract(here.workspace, here.settings, here.connection, paths=paths, since=since, progress=progress)
@@ -59,15 +59,16 @@ def show_extraction(report: ExtractReport) -> None:
     """Print what an extraction found."""
     table(
         ("staged", "trust", "from", "what"),
-        [(e.kind, e.trust, f"{e.source.session_id[:8]}:{e.source.lines[0]}", e.title) for e in report.entries],
+        [(e.kind, e.trust, f"{e.source.session_id[:8]}:{e.source.lines[0]}", e.title) for e in report.new],
     )
+    if report.paused_since:
+        say(f"Nothing was read: paused since {report.paused_since}. Run `hikidashi resume` to go on.", style="yellow")
+        return
     skipped = sum(report.skipped.values())
     read = f"{amount(report.files, 'session file')}, {size(report.bytes)}, {amount(report.lines, 'line')}"
-    say(f"Read {read}: {amount(len(report.entries), 'new entry', 'new entries')} staged.")
+    say(f"Read {read}: {amount(len(report.new), 'new entry', 'new entries')} staged.")
     if skipped:
         reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(report.skipped.items()))
         say(f"{amount(skipped, 'piece')} of broken input skipped, later lines kept: {reasons}.", style="yellow")
     if report.queued:
-        say(f"Another extraction is at work; it will take {amount(report.queued, 'session')} of this call too.")
-    if report.paused_since:
-        say(f"Nothing was read: paused since {report.paused_since}. Run `hikidashi resume` to go on.", style="yellow")
+        say("Another extraction is at work here; it will take the sessions of this call too.")

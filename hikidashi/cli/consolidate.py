@@ -15,7 +15,7 @@ from hikidashi.worker.engines import engine_factory
 from hikidashi.worker.report import RunReport
 from hikidashi.worker.restore import restore
 from hikidashi.worker.run import ConsolidateReport, consolidate
-from hikidashi.worker.runs import requeue_run
+from hikidashi.worker.undo import requeue
 
 __all__ = ["consolidate_command", "requeue_command", "restore_command", "show_run"]
 
@@ -116,10 +116,10 @@ def restore_command(path: str, as_json: bool) -> None:
 def requeue_command(run_id: str, as_json: bool) -> None:
     """Stage the entries again that RUN discarded (a run's ID, its beginning, or `last`)."""
     with opened() as here:
-        found, entries = requeue_run(here.workspace, here.connection, run_id)
+        done = requeue(here.workspace, here.connection, run_id)
     if as_json:
-        emit_json({"run_id": found, "entries": list(entries)})
-    elif entries:
-        say(f"{amount(len(entries), 'entry is', 'entries are')} staged again; the next run takes them.")
+        emit_json(dataclasses.asdict(done))
+    elif done.entries:
+        say(f"{amount(len(done.entries), 'entry is', 'entries are')} staged again; the next run takes them.")
     else:
-        say(f"Run {found} discarded nothing that is not staged already.")
+        say(f"Run {done.run_id} discarded nothing that is not staged already.")

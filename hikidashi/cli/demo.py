@@ -139,7 +139,7 @@ def _play(here: Opened, part: _Round, *, quiet: bool) -> dict[str, object]:
         _show_run(here, run, history, commits, with_diff=not part.sessions)
     return {
         "heading": part.heading,
-        "staged": [entry.title for entry in extracted.entries] if extracted else [],
+        "staged": [entry.title for entry in extracted.new] if extracted else [],
         "run": run.to_dict(),
     }
 
@@ -148,7 +148,7 @@ def _show_staged(extracted: ExtractReport) -> None:
     def because(entry: Entry) -> str:
         return _REASONS.get((entry.kind, entry.status), entry.kind) + (f": “{entry.quote}”" if entry.quote else "")
 
-    table(("staged", "what", "because"), [(e.kind, e.title, because(e)) for e in extracted.entries])
+    table(("staged", "what", "because"), [(e.kind, e.title, because(e)) for e in extracted.new])
 
 
 def _show_run(here: Opened, run: RunReport, history: History, commits: list[Commit], *, with_diff: bool) -> None:

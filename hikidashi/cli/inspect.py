@@ -10,7 +10,6 @@ import click
 
 from hikidashi.cli.context import opened
 from hikidashi.cli.output import amount, emit_json, json_option, say, shown_time, size, table
-from hikidashi.config.settings import resolve_engine
 from hikidashi.errors import LintErrors
 from hikidashi.records.check import check_records
 from hikidashi.records.history import Commit, FileDiff, History
@@ -25,8 +24,7 @@ __all__ = ["lint_command", "log_command", "show_command", "status_command"]
 def status_command(as_json: bool) -> None:
     """What waits, what ran last, and why nothing happened if nothing did."""
     with opened() as here:
-        engine = resolve_engine(here.settings)
-        status = workspace_status(here.workspace, here.settings, here.connection, engine)
+        status = workspace_status(here.workspace, here.settings, here.connection)
     if as_json:
         emit_json(status)
     else:

@@ -15,7 +15,7 @@ from hikidashi.cli.output import amount, confirmed, emit_json, json_option, say,
 from hikidashi.errors import UsageError
 from hikidashi.times import now
 from hikidashi.worker.adopt import TrustReport, found_workspace, preview_trust, trust_workspace
-from hikidashi.worker.pause import paused_since, set_paused
+from hikidashi.staging.pause import paused_since, set_paused
 
 __all__ = ["init_command", "pause_command", "resume_command", "trust_command"]
 

@@ -26,7 +26,7 @@ from hikidashi.ulid import random_ulid
 from hikidashi.worker.bench import Bench, Checkpoint, no_checkpoint
 from hikidashi.worker.ledger import batch_limit, close_run, set_batch_limit, start_run
 from hikidashi.worker.outcomes import CONTENT_FAILURES, FAILURES, exit_code, outcome_of
-from hikidashi.worker.pause import paused_since
+from hikidashi.staging.pause import paused_since
 from hikidashi.worker.phases import EngineFactory, Phases
 from hikidashi.worker.recover import recover
 from hikidashi.worker.report import Outcome, RunReport

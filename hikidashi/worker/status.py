@@ -15,7 +15,7 @@ from hikidashi.staging.store import StagingStore, StagingTotals
 from hikidashi.staging.trigger import over_threshold
 from hikidashi.times import Clock, now
 from hikidashi.worker.ledger import RunRow, batch_limit, last_run
-from hikidashi.worker.pause import paused_since
+from hikidashi.staging.pause import paused_since
 from hikidashi.worker.runs import run_form
 
 __all__ = ["workspace_status"]

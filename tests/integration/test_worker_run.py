@@ -26,7 +26,7 @@ from hikidashi.worker.bench import CHECKPOINTS
 from hikidashi.worker.engine import CleanupMaterials, Materials
 from hikidashi.worker.ledger import batch_limit, last_run, losses_left, protected_blobs, set_batch_limit
 from hikidashi.worker.outcomes import exit_code, outcome_of
-from hikidashi.worker.pause import set_paused
+from hikidashi.staging.pause import set_paused
 from hikidashi.worker.report import Operation
 from hikidashi.worker.run import consolidate
 from hikidashi.worker.scratch import Scratch

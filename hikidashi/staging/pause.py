@@ -1,4 +1,4 @@
-"""Whether a person paused the workspace: while they did, nothing is consolidated by itself."""
+"""Whether a person paused the workspace: while they did, nothing is captured or consolidated."""
 
 from __future__ import annotations
 
