@@ -7,7 +7,17 @@ from typing import Final
 
 from hikidashi.hosts.lines import LineShape
 
-__all__ = ["CALL_BLOCKS", "HOST_NAME", "LOOKS", "SHAPE", "SILENT_TYPES", "STOPS", "TOLD_BLOCKS", "is_silent"]
+__all__ = [
+    "BACKGROUND_TOOLS",
+    "CALL_BLOCKS",
+    "HOST_NAME",
+    "LOOKS",
+    "SHAPE",
+    "SILENT_TYPES",
+    "STOPS",
+    "TOLD_BLOCKS",
+    "is_silent",
+]
 
 #: Name of the host in sources and watermarks.
 HOST_NAME: Final = "claude-code"
@@ -47,6 +57,7 @@ CALL_BLOCKS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 #: Tools that look at background calls, and tools that stop them.
 LOOKS: Final = frozenset({"BashOutput", "TaskOutput", "AgentOutputTool"})
 STOPS: Final = frozenset({"KillShell", "KillBash", "TaskStop"})
+BACKGROUND_TOOLS: Final = LOOKS | STOPS
 
 #: Lines that back up file contents: up to a fifth of a transcript.
 _SNAPSHOTS: Final = (b'{"type":"file-history-snapshot"', b'{"type": "file-history-snapshot"')

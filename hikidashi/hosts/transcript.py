@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 __all__ = [
     "Event",
@@ -24,6 +24,7 @@ __all__ = [
     "SessionFile",
     "event_key",
     "event_keys",
+    "plain_event",
 ]
 
 #: What an event is. `user` only for words a person typed; everything injected is `context`.
@@ -51,9 +52,10 @@ RefusedBy = Literal["", "person", "host"]
 
 
 def event_key(host: str, uuid: str) -> bytes:
-    """The 16 bytes under which an event counts as seen: a hash over the host's name and the event's uuid.
+    """The 16 bytes under which an event counts as seen.
 
-    Path and session ID stay out, because resumed, forked and sub-agent files repeat events under other ones.
+    The bytes of a plain UUID, which nobody else has; of any other text a hash, over the host's name too. Path
+    and session ID stay out, because resumed, forked and sub-agent files repeat events under other ones.
     """
     return event_keys(host)(uuid)
 
@@ -61,8 +63,16 @@ def event_key(host: str, uuid: str) -> bytes:
 def event_keys(host: str) -> Callable[[str], bytes]:
     """`event_key` for one host, for reading: a key is made for every line and every call."""
     started = blake2b(f"{host}\0".encode(), digest_size=16)
+    unhex = bytes.fromhex
 
     def key(uuid: str) -> bytes:
+        if len(uuid) == 36:
+            try:
+                plain = unhex(uuid.replace("-", ""))
+            except ValueError:
+                plain = b""
+            if len(plain) == 16:
+                return plain
         hasher = started.copy()
         hasher.update(uuid.encode("utf-8", "replace"))
         return hasher.digest()
@@ -96,6 +106,7 @@ class Event:
     #: Tool calls and results: the call's ID, the tool's name and its input.
     call_id: str = ""
     tool: str = ""
+    #: Read-only, as `tokens` and `result` are: events share them.
     input: dict[str, object] = field(default_factory=dict)
     #: Line and uuid of the call (a result has its own in `line` and `uuid`); -1 and '' when unknown.
     call_line: int = -1
@@ -119,18 +130,56 @@ class Event:
 
     def beside(self, *, repeat: bool) -> Event:
         """Another event of the same line, of kind `context` until it is told otherwise."""
-        return Event(
-            kind="context",
-            line=self.line,
-            uuid=self.uuid,
-            at=self.at,
-            session_id=self.session_id,
-            role="tool",
-            cwd=self.cwd,
-            branch=self.branch,
-            sidechain=self.sidechain,
-            repeat=repeat,
+        return plain_event(
+            self.line, self.uuid, self.at, self.session_id, self.cwd, self.branch, self.sidechain, repeat
         )
+
+
+class _Nothing(dict[str, Any]):
+    """The empty dict of all events that have no input or no tokens: a write to it would reach every one of them."""
+
+    __slots__ = ()
+
+    def __setitem__(self, key: str, value: object) -> None:
+        raise TypeError("an event's input and tokens are read-only")
+
+    def update(self, *args: object, **kwargs: object) -> None:
+        raise TypeError("an event's input and tokens are read-only")
+
+    def setdefault(self, key: str, default: object = None, /) -> object:
+        raise TypeError("an event's input and tokens are read-only")
+
+
+_NOTHING: Final = _Nothing()
+_new: Final = object.__new__
+
+
+def plain_event(
+    line: int, uuid: str, at: str, session_id: str, cwd: str, branch: str, sidechain: bool, repeat: bool
+) -> Event:
+    """`Event` of kind `context` and role `tool` with these fields and all other ones as they are by default.
+
+    In a third of the time that the class's own constructor takes: one is made for every line.
+    """
+    event = _new(Event)
+    event.kind = "context"
+    event.line = line
+    event.uuid = uuid
+    event.at = at
+    event.session_id = session_id
+    event.role = "tool"
+    event.cwd = cwd
+    event.branch = branch
+    event.sidechain = sidechain
+    event.repeat = repeat
+    event.text = event.call_id = event.tool = event.call_uuid = event.model = ""
+    event.refused_by = ""
+    event.input = event.tokens = _NOTHING
+    event.call_line = -1
+    event.outcome = "unknown"
+    event.exit_code = event.result = None
+    event.background = event.interrupted = event.refused = event.truncated = False
+    return event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
