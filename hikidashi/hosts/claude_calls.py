@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any, Final
 
 from hikidashi.hosts.claude_tools import MAX_TEXT, cut
@@ -13,13 +14,15 @@ __all__ = ["Call", "Calls", "TokenCount", "trimmed"]
 MAX_OPEN_CALLS: Final = 256
 #: Inputs of waiting calls together, in bytes of their lines.
 MAX_OPEN_BYTES: Final = 16 << 20
-#: API messages whose token counts may still grow.
-MAX_MESSAGES: Final = 64
+#: API messages whose token counts may still grow; when there are more, the older half is forgotten.
+MAX_MESSAGES: Final = 128
 #: A list in a trimmed input or result keeps this many elements.
 MAX_ELEMENTS: Final = 1000
 
 _TOKENS: Final = ("input", "output", "cache_creation", "cache_read")
 _NONE: Final = (0, 0, 0, 0)
+_FIELDS: Final = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_counts: Final = itemgetter(*_FIELDS)
 
 
 #: A call that waits for its result, or for its end in the background: its event, the length of its line in bytes,
@@ -75,7 +78,7 @@ class TokenCount:
     __slots__ = ("_counted", "waiting")
 
     def __init__(self) -> None:
-        self._counted: dict[str, tuple[int, int, int, int]] = {}
+        self._counted: dict[str, tuple[int, ...]] = {}
         #: What was noted and no event carries yet; a line of thinking alone makes none.
         self.waiting: dict[str, int] = {}
 
@@ -84,34 +87,35 @@ class TokenCount:
         usage = message.get("usage")
         if type(usage) is not dict:
             return
-        get = usage.get
-        given, made = get("input_tokens"), get("output_tokens")
-        written, read = get("cache_creation_input_tokens"), get("cache_read_input_tokens")
-        if not (
-            type(given) is type(made) is type(written) is type(read) is int and (given | made | written | read) >= 0
-        ):
-            given, made, written, read = _number(given), _number(made), _number(written), _number(read)
-        now = (given, made, written, read)
+        try:
+            now: tuple[int, ...] = _counts(usage)
+        except KeyError:
+            now = tuple(map(_number, map(usage.get, _FIELDS)))
         message_id = message.get("id")
-        before = _NONE
+        known = self._counted.get(message_id) if type(message_id) is str else None
+        if known == now:
+            return
+        if not (type(now[0]) is type(now[1]) is type(now[2]) is type(now[3]) is int and min(now) >= 0):
+            now = tuple(map(_number, now))
+        if known is not None:
+            now = tuple(map(max, now, known))
         if type(message_id) is str:
-            known = self._counted.get(message_id)
-            if known == now:
-                return
-            if known is not None:
-                before = known
-                now = (max(given, known[0]), max(made, known[1]), max(written, known[2]), max(read, known[3]))
             self._counted[message_id] = now
             if len(self._counted) > MAX_MESSAGES:
-                del self._counted[next(iter(self._counted))]
+                self._forget()
         waiting = self.waiting
-        if before is _NONE and not waiting:
+        if known is None and not waiting:
             # By far the most frequent case: one line, or the first line, of a message.
-            self.waiting = {"input": given, "output": made, "cache_creation": written, "cache_read": read}
+            self.waiting = dict(zip(_TOKENS, now, strict=True))
             return
-        for name, count, then in zip(_TOKENS, now, before, strict=True):
+        for name, count, then in zip(_TOKENS, now, known or _NONE, strict=True):
             if count > then:
                 waiting[name] = waiting.get(name, 0) + count - then
+
+    def _forget(self) -> None:
+        """Keep the newer half."""
+        for message_id in list(self._counted)[: MAX_MESSAGES // 2]:
+            del self._counted[message_id]
 
     def take(self) -> dict[str, int]:
         """What was noted since the last call."""

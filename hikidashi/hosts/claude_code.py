@@ -22,9 +22,8 @@ from hikidashi.hosts.transcript import Event, Position, ReadReport, SessionFile
 
 __all__ = ["HOST", "ClaudeCode"]
 
-#: How nearly all lines begin, and the type of those of them that carry nothing.
-_ENVELOPE: Final = b'{"parentUuid":'
-_PROGRESS: Final = b'"progress"'
+#: A line up to this length is parsed in less time than it takes to find that it carries nothing.
+SILENT_BYTES: Final = 2048
 
 
 class ClaudeCode:
@@ -67,13 +66,15 @@ def _told(stream: BinaryIO, fold: Fold, report: ReadReport, start: Position, max
     at it in between.
     """
     loads, assistant, user = orjson.loads, fold.assistant, fold.user
-    taken, type_at, first = 0, 0, start.line
-    for number, offset, lines, ending in read_blocks(stream, start=start, report=report, max_line_bytes=max_line_bytes):
+    taken, first = 0, start.line
+    for number, offset, lines, missing in read_blocks(
+        stream, start=start, report=report, max_line_bytes=max_line_bytes
+    ):
         taken -= number
         for raw in lines:
-            # Within a session the type stands nearly always at the same place of a line.
-            if (raw.startswith(_PROGRESS, type_at) or not raw.startswith(_ENVELOPE)) and is_silent(raw):
-                offset += len(raw) + ending
+            size = len(raw)
+            if size > SILENT_BYTES and is_silent(raw):
+                offset += size
                 number += 1
                 continue
             try:
@@ -83,29 +84,27 @@ def _told(stream: BinaryIO, fold: Fold, report: ReadReport, start: Position, max
             if type(line) is dict:
                 kind = line.get("type")
                 if kind == "assistant":
-                    events = assistant(line, number, len(raw))
+                    events = assistant(line, number, size)
                 elif kind == "user":
-                    events = user(line, number, len(raw))
+                    events = user(line, number, size)
                 else:
                     events = fold.other(line, number)
-                    if kind == "progress":
-                        type_at = max(0, raw.find(_PROGRESS, 0, 1024))
             else:
                 events = _saved(raw, fold, report, number)
             if events:
                 # What is written behind a line that was taken already carries that line's number.
-                report.offset, report.line, report.lines = offset, max(number, first), taken + number
-                for event in events:
-                    yield event
-            offset += len(raw) + ending
+                report.offset, report.line, report.lines = offset, max(first, number), taken + number
+                yield from events
+            offset += size
             number += 1
         taken += number
-        report.offset, report.line, report.lines = offset, number, taken
+        report.offset, report.line, report.lines = offset - missing, number, taken
 
 
 def _saved(raw: bytes, fold: Fold, report: ReadReport, number: int) -> list[Event]:
     """The events of what is whole on a damaged line."""
-    return [event for line in parse_line(raw, report, SHAPE) for event in fold.feed(line, number, len(raw))]
+    raw, size = raw[:-1], len(raw)
+    return [event for line in parse_line(raw, report, SHAPE) for event in fold.feed(line, number, size)]
 
 
 #: The host, ready to use.

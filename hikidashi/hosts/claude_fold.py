@@ -33,11 +33,12 @@ from hikidashi.hosts.claude_tools import (
     notified_ending,
     role_of,
 )
-from hikidashi.hosts.transcript import Event, EventKind, ReadReport, event_keys, plain_event
+from hikidashi.hosts.transcript import Event, EventKind, ReadReport, event_keys
 
 __all__ = ["Fold"]
 
 _key: Final = event_keys(HOST_NAME)
+_new: Final = object.__new__
 
 
 class Fold:
@@ -47,7 +48,18 @@ class Fold:
     of a call, so their paths take few steps; the others are as slow as they are rare.
     """
 
-    __slots__ = ("_branch", "_calls", "_cwd", "_report", "_seen", "_tokens", "_typed", "_version", "before")
+    __slots__ = (
+        "_branch",
+        "_calls",
+        "_cwd",
+        "_report",
+        "_seen",
+        "_session_id",
+        "_shared",
+        "_tokens",
+        "_typed",
+        "before",
+    )
 
     def __init__(self, report: ReadReport, seen: set[bytes]) -> None:
         self._report = report
@@ -57,12 +69,13 @@ class Fold:
         self._typed = TypedAhead()
         #: The part of the file that was not fed, if any; calls are searched there.
         self.before: Before | None = None
-        self._version = ""
+        self._shared: tuple[object, ...] = ()
+        self._session_id = ""
         self._cwd = ""
         self._branch = ""
 
     def feed(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
-        """The events of one line object; `size` is the length of its line in bytes."""
+        """The events of one line object; `size` is the length of its line in bytes, with its newline."""
         kind = line.get("type")
         if kind == "assistant":
             return self.assistant(line, number, size)
@@ -79,24 +92,17 @@ class Fold:
             yield
         finally:
             self._report, self._seen = kept
+            self._shared = ()
 
     # -- what every event of a line shares
 
     def _base(self, line: dict[str, Any], number: int) -> Event:
         """An event with the line's envelope. It becomes the line's first event, and further ones copy it."""
         get = line.get
-        version = get("version")
-        if version != self._version and type(version) is str:
-            self._version = version
-            self._report.versions.add(version)
-        cwd = get("cwd")
-        if type(cwd) is str:
-            self._cwd = cwd
-        branch = get("gitBranch")
-        if type(branch) is str:
-            # What git calls a detached head is no branch.
-            self._branch = "" if branch == "HEAD" else branch
-        at, session_id, uuid = get("timestamp"), get("sessionId"), get("uuid")
+        shared = (get("sessionId"), get("version"), get("cwd"), get("gitBranch"))
+        if shared != self._shared:
+            self._enter(shared)
+        at, uuid = get("timestamp"), get("uuid")
         sidechain = get("isSidechain") is True
         if type(uuid) is str and uuid:
             self._report.last_uuid = uuid
@@ -108,16 +114,31 @@ class Fold:
                 self._seen.add(key)
         else:
             uuid, repeat = "", False
-        return plain_event(
-            number,
-            uuid,
-            at if type(at) is str else "",
-            session_id if type(session_id) is str else "",
-            self._cwd,
-            self._branch,
-            sidechain,
-            repeat,
-        )
+        event = _new(Event)
+        event.kind = "context"
+        event.role = "tool"
+        event.line = number
+        event.uuid = uuid
+        event.at = at if type(at) is str else ""
+        event.session_id = self._session_id
+        event.cwd = self._cwd
+        event.branch = self._branch
+        event.sidechain = sidechain
+        event.repeat = repeat
+        return event
+
+    def _enter(self, shared: tuple[object, ...]) -> None:
+        """Take what the lines of one place have in common: session, version, working folder and branch."""
+        self._shared = shared
+        session_id, version, cwd, branch = shared
+        self._session_id = session_id if type(session_id) is str else ""
+        if type(version) is str:
+            self._report.versions.add(version)
+        if type(cwd) is str:
+            self._cwd = cwd
+        if type(branch) is str:
+            # What git calls a detached head is no branch.
+            self._branch = "" if branch == "HEAD" else branch
 
     def _met(self, key: bytes, name: str, sidechain: bool) -> bool:
         """Whether the event of this key was counted before; it is from now on.

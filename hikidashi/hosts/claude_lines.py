@@ -62,6 +62,9 @@ BACKGROUND_TOOLS: Final = LOOKS | STOPS
 #: Lines that back up file contents: up to a fifth of a transcript.
 _SNAPSHOTS: Final = (b'{"type":"file-history-snapshot"', b'{"type": "file-history-snapshot"')
 
+#: How a whole line ends.
+_WHOLE: Final = (b"}\n", b"}")
+
 _STARTS: Final = re.compile(
     r'\{\s*"(?:parentUuid|logicalParentUuid|type|uuid|isSidechain|sessionId|leafUuid|messageId|cwd|timestamp)"\s*:'
 )
@@ -91,9 +94,11 @@ def is_silent(raw: bytes) -> bool:
     if own < 0:
         if not raw.startswith(_SNAPSHOTS):
             return False
-        return raw.endswith(b"}") and b"}{" not in raw and b'{"parentUuid"' not in raw and b"\0" not in raw
+        return raw.endswith(_WHOLE) and b"}{" not in raw and b'{"parentUuid"' not in raw and b"\0" not in raw
     before = raw[1:own].rstrip()
     if not before.endswith(b'"type":') or b"{" in before or b"[" in before or b"\\" in before:
         return False
     # One nested type, the progress's own, is usual. More may be another process's line that was torn into this one.
-    return raw.endswith(b"}") and b"}{" not in raw and b'{"parentUuid"' not in raw and raw.count(b'{"type":', own) <= 1
+    return (
+        raw.endswith(_WHOLE) and b"}{" not in raw and b'{"parentUuid"' not in raw and raw.count(b'{"type":', own) <= 1
+    )

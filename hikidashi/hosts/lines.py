@@ -21,6 +21,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from typing import BinaryIO, Final
 
 import orjson
@@ -39,8 +40,9 @@ MAX_RESYNCS: Final = 64
 #: What a line is: its 0-based number, the offset behind it (and behind its newline), its bytes without newline.
 Line = tuple[int, int, bytes]
 
-#: Lines that follow each other: the number and the offset of the first, their bytes without newlines, and how many
-#: bytes of newline stand behind each, 1 or 0. Lines are counted in their thousands; a step for each is dear.
+#: Lines that follow each other: the number and the offset of the first, their bytes with a newline behind each, and
+#: how many of those newlines the file does not hold yet: 1 for a last line without one. Lines are many, so a step
+#: for each of them is dear.
 Block = tuple[int, int, list[bytes], int]
 
 _NUL_RUN: Final = re.compile(rb"\0+")
@@ -73,10 +75,10 @@ def read_lines(
     blocks = read_blocks(
         stream, start=start, report=report, max_line_bytes=max_line_bytes, stop=stop, chunk_bytes=chunk_bytes
     )
-    for first, offset, lines, ending in blocks:
+    for first, offset, lines, missing in blocks:
         for number, raw in enumerate(lines, first):
-            offset += len(raw) + ending
-            yield number, offset, raw
+            offset += len(raw)
+            yield number, offset - missing, raw[:-1]
 
 
 def read_blocks(
@@ -102,19 +104,19 @@ def read_blocks(
     rest = b""
     while chunk := stream.read(chunk_bytes if stop is None else min(chunk_bytes, stop - offset - len(rest))):
         size = len(rest) + len(chunk)
-        lines = (rest + chunk if rest else chunk).split(b"\n")
+        lines = BytesIO(rest + chunk if rest else chunk).readlines()
         del chunk
-        rest = lines.pop()
+        rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
         size -= len(rest)
-        if inside and lines and not lines[0].strip(b"\r"):
+        if inside and lines and not lines[0].strip(b"\r\n"):
             # The newline of a line that was taken without it.
-            offset, size, number = offset + len(lines[0]) + 1, size - len(lines[0]) - 1, number + 1
+            offset, size, number = offset + len(lines[0]), size - len(lines[0]), number + 1
             del lines[0]
             inside = False
         if lines:
             inside = False
             if size <= max_line_bytes:
-                yield number, offset, lines, 1
+                yield number, offset, lines, 0
             else:
                 yield from _within(lines, number, offset, max_line_bytes, report)
             offset += size
@@ -127,7 +129,7 @@ def read_blocks(
             rest = b""
             if length <= max_line_bytes:
                 stream.seek(offset)
-                yield number, offset, [stream.read(length)], 1
+                yield number, offset, [stream.read(length + 1)], 0
             else:
                 report.skip("too-long")
             offset += length + 1
@@ -140,11 +142,11 @@ def read_blocks(
 def _within(lines: list[bytes], number: int, offset: int, max_line_bytes: int, report: ReadReport) -> Iterator[Block]:
     """Each line as a block of its own, without those above the limit."""
     for raw in lines:
-        if len(raw) <= max_line_bytes:
-            yield number, offset, [raw], 1
+        if len(raw) - 1 <= max_line_bytes:
+            yield number, offset, [raw], 0
         else:
             report.skip("too-long")
-        offset += len(raw) + 1
+        offset += len(raw)
         number += 1
 
 
@@ -187,7 +189,7 @@ def _unfinished(stream: BinaryIO, offset: int, number: int, max_line_bytes: int,
     except (ValueError, RecursionError):
         return
     if whole:
-        yield number, offset, [raw], 0
+        yield number, offset, [raw + b"\n"], 1
 
 
 def json_value(raw: bytes) -> object:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import Literal, Protocol
 
 __all__ = [
     "Event",
@@ -24,7 +24,6 @@ __all__ = [
     "SessionFile",
     "event_key",
     "event_keys",
-    "plain_event",
 ]
 
 #: What an event is. `user` only for words a person typed; everything injected is `context`.
@@ -80,9 +79,13 @@ def event_keys(host: str) -> Callable[[str], bytes]:
     return key
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Event:
-    """One thing that happened in a session. Not frozen: it is made once per line, on the hot path."""
+    """One thing that happened in a session.
+
+    Neither frozen nor with slots, since one is made for every line: a reader makes it with `Event.__new__` and
+    sets the fields that have no default and those that differ from it; the class answers for the others.
+    """
 
     kind: EventKind
     #: 0-based line of the file it stands on (of the result, for a `tool_result`).
@@ -130,56 +133,16 @@ class Event:
 
     def beside(self, *, repeat: bool) -> Event:
         """Another event of the same line, of kind `context` until it is told otherwise."""
-        return plain_event(
-            self.line, self.uuid, self.at, self.session_id, self.cwd, self.branch, self.sidechain, repeat
-        )
+        event = Event.__new__(Event)
+        event.kind, event.role = "context", "tool"
+        event.line, event.uuid, event.at, event.session_id = self.line, self.uuid, self.at, self.session_id
+        event.cwd, event.branch, event.sidechain, event.repeat = self.cwd, self.branch, self.sidechain, repeat
+        return event
 
 
-class _Nothing(dict[str, Any]):
-    """The empty dict of all events that have no input or no tokens: a write to it would reach every one of them."""
-
-    __slots__ = ()
-
-    def __setitem__(self, key: str, value: object) -> None:
-        raise TypeError("an event's input and tokens are read-only")
-
-    def update(self, *args: object, **kwargs: object) -> None:
-        raise TypeError("an event's input and tokens are read-only")
-
-    def setdefault(self, key: str, default: object = None, /) -> object:
-        raise TypeError("an event's input and tokens are read-only")
-
-
-_NOTHING: Final = _Nothing()
-_new: Final = object.__new__
-
-
-def plain_event(
-    line: int, uuid: str, at: str, session_id: str, cwd: str, branch: str, sidechain: bool, repeat: bool
-) -> Event:
-    """`Event` of kind `context` and role `tool` with these fields and all other ones as they are by default.
-
-    In a third of the time that the class's own constructor takes: one is made for every line.
-    """
-    event = _new(Event)
-    event.kind = "context"
-    event.line = line
-    event.uuid = uuid
-    event.at = at
-    event.session_id = session_id
-    event.role = "tool"
-    event.cwd = cwd
-    event.branch = branch
-    event.sidechain = sidechain
-    event.repeat = repeat
-    event.text = event.call_id = event.tool = event.call_uuid = event.model = ""
-    event.refused_by = ""
-    event.input = event.tokens = _NOTHING
-    event.call_line = -1
-    event.outcome = "unknown"
-    event.exit_code = event.result = None
-    event.background = event.interrupted = event.refused = event.truncated = False
-    return event
+# The defaults that a dataclass makes anew for each instance: events without them share these.
+Event.input = {}
+Event.tokens = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
