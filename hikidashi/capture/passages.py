@@ -13,7 +13,7 @@ from hikidashi.hosts.transcript import Event
 from hikidashi.redact import redact
 from hikidashi.times import parse_time
 
-__all__ = ["EPOCH", "Passage", "Place", "cut", "one_line"]
+__all__ = ["EPOCH", "Passage", "Place", "cut", "one_line", "redacted"]
 
 #: For events of a session in which nothing has a time.
 EPOCH: Final = "1970-01-01T00:00:00.000Z"
@@ -34,6 +34,21 @@ def cut(text: str, limit: int) -> str:
     head = text[: limit - 1]
     space = head.rfind(" ")
     return (head[:space] if space > limit * 2 // 3 else head).rstrip() + "…"
+
+
+def redacted(value: Any) -> Any:
+    """A structured value with its texts redacted, keys too; what lies deeper than eight levels is dropped."""
+    return _redacted(value, 8)
+
+
+def _redacted(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {redact(str(key)): _redacted(item, depth - 1) for key, item in value.items()} if depth else {}
+    if isinstance(value, list):
+        return [_redacted(item, depth - 1) for item in value] if depth else []
+    return value
 
 
 class Place:

@@ -15,14 +15,19 @@ from typing import Final
 
 from hikidashi.redact.families import Secret
 from hikidashi.redact.prefilter import Prefilter, long_runs
-from hikidashi.redact.rules import CONTEXTS, RULES_VERSION
+from hikidashi.redact.rules import CONTEXTS, RULES_VERSION, kinds
 from hikidashi.redact.tokens import FAMILIES
 from hikidashi.redact.view import replaced, unwrapped
 
 __all__ = ["RULES_VERSION", "Secret", "find_secrets", "redact"]
 
-_MARKER: Final = re.compile(r"\[redacted:[a-z0-9][a-z0-9\-]{0,60}\]")
+#: A marker, also one that the end of a line or of the text cuts off.
+_MARKER: Final = re.compile(r"\[redacted:(?P<kind>[a-z0-9\-]{0,60}+)(?P<close>\]|(?=[\s…]|\.\.\.|\Z))")
+_KINDS: Final = frozenset(kinds())
 _PREFILTER: Final = Prefilter(FAMILIES)
+
+_BY_RUNS: Final = tuple((context, context.runs) for context in CONTEXTS if context.runs is not None)
+_BY_NEEDLES: Final = tuple(context for context in CONTEXTS if context.runs is None)
 
 #: Kinds that say the least about what was found: a more exact kind in the same place wins.
 _VAGUE: Final = {"secret": 2, "password": 2, "authorization": 2, "cookie": 2, "url-password": 1, "url-signature": 1}
@@ -51,7 +56,7 @@ def find_secrets(text: str) -> list[Secret]:
     Where several are found in one place, they become one, of the most exact and then longest kind. Markers of
     an earlier redaction are no secrets; one inside a secret is swallowed by it.
     """
-    markers = [match.span() for match in _MARKER.finditer(text)] if "[redacted:" in text else []
+    markers = _markers(text)
     found: list[Secret] = []
     for _ in range(_MAX_PASSES):
         new = _one_pass(text, _merged_places([*markers, *((s.start, s.end) for s in found)]))
@@ -59,6 +64,17 @@ def find_secrets(text: str) -> list[Secret]:
             break
         found = _merged([*found, *new], markers)
     return found
+
+
+def _markers(text: str) -> list[tuple[int, int]]:
+    """The places of markers. Only our own kinds count: a secret does not pass by standing in such brackets."""
+    if "[redacted:" not in text:
+        return []
+    return [
+        match.span()
+        for match in _MARKER.finditer(text)
+        if match["kind"] in _KINDS or (not match["close"] and any(kind.startswith(match["kind"]) for kind in _KINDS))
+    ]
 
 
 def _one_pass(text: str, hidden: list[tuple[int, int]]) -> list[Secret]:
@@ -83,20 +99,22 @@ def _scan(text: str) -> list[Secret]:
     runs = long_runs(text.encode("utf-8", "replace"))
     low = _lower(text)
     found: list[Secret] = []
-    if len(runs) > 1:
-        for family in _PREFILTER.worth_looking(text, runs):
-            found += family.find(text)
-    for context in CONTEXTS:
-        if context.in_runs and len(runs) <= 1:
-            continue
-        if context.needles and not any(needle in low for needle in context.needles):
-            continue
-        found += context.find(text, low)
-    return [secret for secret in found if _has_content(text[secret.start : secret.end])]
+    for family in _PREFILTER.worth_looking(text, runs):
+        found += family.find(text)
+    if runs:
+        for context, pattern in _BY_RUNS:
+            if pattern.search(runs):
+                found += context.find(text, low)
+    for context in _BY_NEEDLES:
+        for needle in context.needles:
+            if needle in low:
+                found += context.find(text, low)
+                break
+    return _with_content(text, found) if found else found
 
 
-def _has_content(piece: str) -> bool:
-    return any(char.isalnum() for char in piece)
+def _with_content(text: str, secrets: list[Secret]) -> list[Secret]:
+    return [s for s in secrets if any(char.isalnum() for char in text[s.start : s.end])]
 
 
 def _lower(text: str) -> str:
