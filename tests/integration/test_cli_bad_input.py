@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hikidashi.times import now
-from tests.support.command import Ran, hikidashi, put_demo_sessions, snapshot
+from tests.support.command import hikidashi, put_demo_sessions, snapshot
 
 
 @pytest.fixture
@@ -36,7 +36,10 @@ def _user_settings(text: str) -> Callable[[Path, Path], None]:
 
 
 def _workspace_settings(text: str) -> Callable[[Path, Path], None]:
-    return lambda project, home: (project / ".hikidashi" / "config.toml").write_text(text, encoding="utf-8") and None
+    def write(project: Path, home: Path) -> None:
+        (project / ".hikidashi" / "config.toml").write_text(text, encoding="utf-8")
+
+    return write
 
 
 def _no_workspace(project: Path, home: Path) -> None:
@@ -149,29 +152,20 @@ def test_an_unknown_variable_is_said_and_a_text_answer_prints_nothing_else(
     assert "HIKIDASHI_WORKER_BATCH" in ran.err
 
 
-def test_a_folder_that_is_gone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["status", "init", "trust", "extract", "lint"])
+def test_a_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
-    command = [*("status", "init", "trust", "extract", "lint")]
-    for name in command:
-        gone.mkdir(exist_ok=True)
-        ran = _in_removed(name, gone)
-        assert ran.code == 2, ran
-        assert ran.err == "error: the current folder does not exist any more: change to another one\n"
-
-
-def _in_removed(name: str, folder: Path) -> Ran:
-    from hikidashi.cli import context
-
-    real = context.Path.cwd
+    real = Path.cwd
 
     def removed() -> Path:
-        folder.rmdir()
+        gone.rmdir()
         return real()
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(context.Path, "cwd", staticmethod(removed))
-        return hikidashi(name, cwd=folder)
+    monkeypatch.setattr(Path, "cwd", staticmethod(removed))
+    ran = hikidashi(name, cwd=gone)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "error: the current folder does not exist any more: change to another one\n"
 
 
 def test_lint_errors_have_their_code_and_come_before_warnings(project: Path) -> None:

@@ -66,7 +66,7 @@ def hikidashi(*arguments: str, cwd: Path) -> Ran:
     texts = []
     for stream in (out, err):
         stream.flush()
-        texts.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
+        texts.append(stream.buffer.getvalue().decode())
     return Ran(code, *texts)
 
 
