@@ -128,15 +128,18 @@ _PASTE: Final = re.compile(
     r"|\d{4}-\d\d-\d\d[T ]|\w+@[\w.-]+[ :~])"
 )
 _TERMINAL: Final = re.compile(
-    r"^\s*(?:[$❯%] |at \S+ \(|File \"|\w+@[\w.-]+[:~ ].*[$%#] |npm (?:ERR!|error)|--- FAIL|⎿|\d\d:\d\d:\d\d)"
+    r"^[ \t]*(?:[$❯%] |at \S+ \(|File \"|\w+@[\w.-]+[:~ ].*[$%#] |npm (?:ERR!|error)|--- FAIL|⎿|\d\d:\d\d:\d\d)"
     r"|\bTraceback \(most recent|\"level\":\"",
     re.MULTILINE,
 )
 
+#: A heading of a step, or a comment of a script.
+_REMARK: Final = re.compile(r"\W*(?:#|(?:paso|step|passo|étape|schritt|шаг|ステップ|步骤)\s*\d)", re.IGNORECASE)
+
 #: A line that is a shell command: several of them are a script to run, not words.
 _SHELL_LINE: Final = re.compile(
-    r"^\s*(?:[$#] )?(?:sudo|cd|git|npm|npx|pnpm|yarn|pip3?|python3?|node|docker|kubectl|systemctl|pm2|psql|grep"
-    r"|cat|ls|cp|mv|rm|curl|chmod|chown|mkdir|tar"
+    r"^[ \t]*(?:[$#] )?(?:sudo|cd|git|npm|npx|pnpm|yarn|pip3?|python3?|node|docker|kubectl|systemctl|pm2|psql|grep"
+    r"|cat|ls|cp|mv|rm|curl|chmod|chown|mkdir|tar|rmdir|wc|pwd|sleep|kill|ps"
     r"|export|find|sed|awk|echo|nano|tail|netstat|ss|certbot|ssh|scp|brew|apt(?:-get)?)\s+\S",
     re.MULTILINE,
 )
@@ -217,6 +220,16 @@ def is_wish(line: str) -> bool:
     return not _TALK.match(line)
 
 
+def _is_script(text: str) -> bool:
+    """Whether the text is mostly shell commands and remarks on them."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) < 3:
+        return False
+    commands = len(_SHELL_LINE.findall(text))
+    remarks = sum(1 for line in lines if _REMARK.match(line))
+    return commands >= 2 and (commands + remarks) * 5 >= len(lines) * 3
+
+
 def ask_kind(text: str) -> AskKind:
     """What a prompt is."""
     stripped = text.strip()
@@ -226,7 +239,7 @@ def ask_kind(text: str) -> AskKind:
         return "plan"
     if stripped[0] in "/!" and len(stripped) < 200:
         return "command"
-    head = stripped[:1_500]
+    head = stripped[:1_000]
     if _PASTE.match(head) or (head.count("\n") > 2 and len(_TERMINAL.findall(head)) >= 2):
         return "paste"
     if _COMMAND.match(head) and not _IMPERATIVE_WORDS.match(head):
@@ -237,8 +250,7 @@ def ask_kind(text: str) -> AskKind:
     if is_question(head if len(head) < 600 else head.split("\n")[0]):
         return "question"
     line = _first_line(head)
-    lines = [written for written in head.split("\n") if written.strip()]
-    if len(lines) > 2 and len(_SHELL_LINE.findall(head)) * 5 >= len(lines) * 2:
+    if _is_script(head):
         return "command"
     if (
         content_words(line) < 3
@@ -249,9 +261,13 @@ def ask_kind(text: str) -> AskKind:
     return "ask" if is_wish(line) or (len(head) > 600 and _HEADING.match(head)) else "weak"
 
 
+#: A line break inside a sentence: the next line goes on with a small letter.
+_JOINED: Final = re.compile(r"(?<=[^\s.!?:;,。！？：#>*-]) ?\n(?=[a-zà-öø-ÿа-я])")
+
+
 def _first_line(text: str) -> str:
     """The first line with words of its own, without marks in front."""
-    for line in text.split("\n"):
+    for line in _JOINED.sub(" ", text[:1_000]).split("\n"):
         stripped = _LEADING.sub("", line).strip(" *_#`=:")
         if content_words(stripped) >= 2 or len(stripped) > 40:
             return one_line(stripped)

@@ -14,12 +14,13 @@ from typing import Any, Final
 from hikidashi.capture.families import Family
 from hikidashi.capture.passages import Passage, Place, one_line
 from hikidashi.capture.verdicts import signature
+from hikidashi.redact import redact
 
 __all__ = ["Attempts", "Failure", "Solved", "command_key"]
 
 #: Commands and files that are remembered; the ones used longest ago are forgotten first.
 MAX_FAILURES: Final = 12
-MAX_EDITS: Final = 8
+MAX_EDITS: Final = 6
 
 #: Families in which a failure is worth remembering.
 TRACKED: Final[frozenset[Family]] = frozenset(
@@ -31,7 +32,8 @@ TRACKED: Final[frozenset[Family]] = frozenset(
 _SLIP: Final = re.compile(
     r"never used|unused|possibly '?(?:undefined|null)|implicitly has an? '?any|is not assignable|no-unused"
     r"|prettier|unexpected any|expected \d+ arguments|does not exist on type"
-    r"|is declared but|unescaped-entities|has no exported member|undefined: \w+$|cannot use .{1,60} as ",
+    r"|is declared but|eslint|^\d+:\d+ +(?:error|warning)|unescaped-entities|has no exported member|undefined:"
+    r" \w+$|cannot find module '\.|cannot use .{1,60} as ",
     re.IGNORECASE,
 )
 
@@ -56,17 +58,28 @@ class Failure:
     #: What the assistant said last before it changed something.
     diagnosis: Passage | None = None
     edits: list[str] = field(default_factory=list)
+    #: The same command failed with something else since: what was changed later did not mend this.
+    gone: bool = False
 
     def to_state(self) -> list[Any]:
         """The JSON form."""
         said = self.diagnosis.to_state() if self.diagnosis else None
         parts = [self.command.to_state(), self.error.to_state(), self.last.to_state()]
-        return [self.key, self.sign, *parts, self.count, self.change, said, self.edits]
+        return [
+            self.key,
+            self.sign,
+            *parts,
+            self.count,
+            self.change,
+            said,
+            [redact(name) for name in self.edits],
+            self.gone,
+        ]
 
     @classmethod
     def from_state(cls, data: Any) -> Failure:
         """Read `to_state`'s form."""
-        key, sign, command, error, last, count, change, said, edits = data
+        key, sign, command, error, last, count, change, said, edits, gone = data
         return cls(
             key=key,
             sign=sign,
@@ -77,6 +90,7 @@ class Failure:
             change=change,
             diagnosis=Passage.from_state(said) if said else None,
             edits=list(edits),
+            gone=gone,
         )
 
 
@@ -104,24 +118,28 @@ class Attempts:
         """A file was edited (or a package installed); `said` is what the assistant said before."""
         self.changes += 1
         for failure in self.failures.values():
+            if failure.gone:
+                continue
             if name not in failure.edits and len(failure.edits) < MAX_EDITS:
                 failure.edits.append(name)
             if said is not None:
                 failure.diagnosis = said
 
-    def failed(self, text: str, error: str, place: Place) -> Failure | None:
-        """`text` failed with the line `error`; the failure as it stands now, None when there is no error line."""
+    def failed(self, text: str, shown: str, error: str, place: Place) -> Failure | None:
+        """`text` (for people: `shown`) failed with the line `error`: the failure, None when `error` says nothing."""
         sign = signature(error)
         if len(sign) < 6 or _SLIP.search(error):
             return None
         key = command_key(text)
         name = command_key(key + sign)
+        for other in self.failures.values():
+            other.gone = other.gone or (other.key == key and other.sign != name and bool(other.edits))
         known = self.failures.pop(name, None)
         if known is None:
             known = Failure(
                 key=key,
                 sign=name,
-                command=Passage(text, place, 200),
+                command=Passage(shown, place, 200),
                 error=Passage(one_line(error), place, 240),
                 last=place,
                 change=self.changes,
@@ -131,6 +149,7 @@ class Attempts:
                 known.count += 1
                 known.change = self.changes
             known.last = place
+            known.gone = False
         self.failures[name] = known
         while len(self.failures) > MAX_FAILURES:
             del self.failures[next(iter(self.failures))]
@@ -138,6 +157,8 @@ class Attempts:
 
     def passed(self, text: str, place: Place) -> Solved | None:
         """`text` passed: its failures that are over now, at most the most stubborn one."""
+        if not self.failures:
+            return None
         key = command_key(text)
         over = [name for name, failure in self.failures.items() if failure.key == key]
         gone = [self.failures.pop(name) for name in over]

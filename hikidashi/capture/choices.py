@@ -22,12 +22,13 @@ _END: Final = r"[^.;:!?\n]{2,70}"
 _EN_LEAD: Final = (
     r"(?:^|[.!,;:—-]\s*|\b(?:please|let's|lets|we(?:'ll| will| should| must)|i(?:'d like to| want(?: you)? to|'d"
     r" prefer to)|you (?:should|must)"
-    r"|always|ok(?:ay)?|and|so|but|then)\s+)"
+    r"|we|always|ok(?:ay)?|and|so|but|then|just|also|here|please|from now on|going forward|in (?:the )?future"
+    r"|(?:in|for|on) (?:this|the|our|all|every|new) [\w-]+(?: [\w-]+)?),?\s+)"
 )
 
 #: Cheap test first: one of these is in the lowered text of every pattern's matches.
 _MARKS: Final = (
-    "instead of", "rather than", " over ", "not ", "don't", "do not", "never ", "switch", "migrate",
+    "instead of", " want ", "rather than", " over ", "not ", "don't", "do not", "never ", "switch", "migrate",
     "move from", "prefer",
     "ではなく", "じゃなく", "でなく", "の代わり", "より", "やめて", "代替", "不要用", "别用", "改用",
     "而不是", "而非", "대신", "말고", "아니라",
@@ -112,18 +113,16 @@ _LASTING: Final = re.compile(
 _QUOTE: Final = re.compile(r"^\s*(?:>|[\"“«「]|you (?:wrote|said)\b)", re.IGNORECASE | re.MULTILINE)
 
 
-_MARK: Final = re.compile("|".join(map(re.escape, _MARKS)), re.IGNORECASE)
-
-
 def _sentences(text: str) -> list[str]:
-    return [s for s in re.split(r"(?<=[.!?。！？])\s*(?=\S)|\n+", text) if s.strip()]
+    return [s for s in re.split(r"(?<=[.!?])\s+|(?<=[。！？])|\n+", text) if s.strip()]
 
 
 def contrastive_choice(text: str) -> str:
     """The sentence of a prompt that settles one thing against another, word for word; '' for none."""
     if len(text) > MAX_CHOICE:
         return ""
-    if not _MARK.search(text):
+    lowered = text.lower()
+    if not any(mark in lowered for mark in _MARKS):
         return ""
     stripped = text.strip()
     if (

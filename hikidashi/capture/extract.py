@@ -17,7 +17,7 @@ from hikidashi.capture.attempts import Attempts
 from hikidashi.capture.choices import contrastive_choice
 from hikidashi.capture.entries import attempt_entry, decision_entry, request_entry
 from hikidashi.capture.finished import Proofs
-from hikidashi.capture.passages import Passage, Place
+from hikidashi.capture.passages import Passage, Place, redacted
 from hikidashi.capture.requests import Ending, Hard, Turn, outcome_of
 from hikidashi.capture.tasks import TASK_TOOLS, Tasks
 from hikidashi.capture.topics import branch_topic, tickets_in
@@ -72,6 +72,9 @@ class SessionFold:
         self._asked: Passage | None = None
         self._topics: dict[str, None] = {}
         self._told: set[str] = set()
+        #: The topic of the branch that was edited on last.
+        self._branch = ""
+        self._branch_name = ""
         #: Something happened here that no other file told before.
         self._fresh = False
         self._digest = ""
@@ -85,7 +88,7 @@ class SessionFold:
         """Take one event; gives the entries that it completes."""
         if event.session_id:
             self.session_id = event.session_id
-        if event.at > self.last_at:
+        if event.at > self.last_at and event.at[:2] == "20" and event.at[10:11] == "T":  # else it is no time
             self.last_at = event.at
         kind = event.kind
         self._entries = []
@@ -114,7 +117,7 @@ class SessionFold:
         """The session is at rest: its request, unless it was emitted before and nothing changed since."""
         if self.sidechain or not self._fresh:
             return []
-        self._settle_lazily()
+        self._catch_up()
         topic = self._topic()
         outcome = outcome_of(self._ending, met_topic=bool(topic) and self._met("topic", topic))
         if outcome is None or outcome.digest == self._digest:
@@ -133,7 +136,7 @@ class SessionFold:
         self._spoken = self._latest = (event, self.last_at)
         self._ending.turn.ended = True
 
-    def _settle_lazily(self) -> None:
+    def _catch_up(self) -> None:
         """Read what was only noted: the assistant's last words and the place of the last event.
 
         Most are followed by others before anybody asks, so nothing is made of them when they come.
@@ -141,7 +144,7 @@ class SessionFold:
         if self._spoken is not None:
             event, last_at = self._spoken
             text, place = event.text, Place.of(event, last_at)
-            self._said = Passage(text, place, 320)
+            self._said = Passage(text, place, 260)
             asks = "?" in text[-2_400:] or "？" in text[-2_400:] or "ption" in text[-2_400:]
             self._asked = Passage(text, place, 2_400, tail=True) if asks else None
             self._spoken = None
@@ -152,32 +155,35 @@ class SessionFold:
     def _user(self, event: Event) -> None:
         if event.sidechain:
             return
-        self._settle_lazily()
+        self._catch_up()
         end, text, place = self._ending, event.text, self._place(event)
         kind = ask_kind(text)
         end.prompts += 1
         end.answers = end.answers + 1 if kind == "answer" else 0
-        ask = Passage(text, place, 600) if kind in ("ask", "plan") else None
+        choice = "" if kind == "plan" else contrastive_choice(text)
+        ask = Passage(text, place, 600) if kind in ("ask", "plan") and not choice else None
         end.turn = Turn(ask=ask, ended=False)
         self._latest = (event, self.last_at)
         if ask is not None:
             end.asked(ask)
         if kind not in ("paste", "command"):
             for ticket in tickets_in(text[:1_000]):
-                self._topics.setdefault(f"ticket:{ticket}")
+                if len(self._topics) < MAX_TOPICS:
+                    self._topics.setdefault(f"ticket:{ticket}")
         if not event.repeat:
-            self._decide(event, place, kind == "plan")
+            self._decide(event, place, choice, kind == "plan")
 
-    def _decide(self, event: Event, place: Place, plan: bool) -> None:
-        """Decisions that a prompt holds."""
+    def _decide(self, event: Event, place: Place, choice: str, plan: bool) -> None:
+        """Decisions that a prompt holds. The prompt is redacted while it is whole."""
         found, first = None, place
+        asked = self._asked.text if self._asked is not None and len(event.text) <= 300 else ""
         if plan:
-            found = decisions.approved_plan(event.text.strip().removeprefix(PLAN_PREFIX))
-        elif self._asked is not None and len(event.text) <= 300:
-            found = decisions.picked_option(event.text, self._asked.text)
+            found = decisions.approved_plan(redact(event.text).strip().removeprefix(PLAN_PREFIX))
+        elif asked and self._asked is not None:
+            found = decisions.picked_option(redact(event.text), asked)
             first = self._asked.place if found else place
-        if found is None and not plan:
-            found = decisions.stated_choice(contrastive_choice(event.text))
+        if found is None and choice:
+            found = decisions.stated_choice(contrastive_choice(redact(event.text)))
         if found is not None:
             self._emit_decision(found, first, place)
 
@@ -195,13 +201,11 @@ class SessionFold:
     def _result(self, event: Event) -> None:
         tool, end = event.tool, self._ending
         if not event.sidechain:
-            if event.interrupted and not event.refused:
-                end.turn.stopped = self._place(event)
             end.turn.ended = False
         if tool in SHELL_TOOLS:
             self._ran(event)
         elif tool in EDIT_TOOLS:
-            self._settle_lazily()
+            self._catch_up()
             self._work.edited(event, self._said)
             if not event.sidechain:
                 self._note_branch(event)
@@ -217,11 +221,12 @@ class SessionFold:
         if event.outcome != "ok" or event.refused:
             return
         if event.tool == "AskUserQuestion":
-            found = decisions.answered_questions(event.result, event.input, event.text)
+            result = redacted(event.result) if event.result else None
+            found = decisions.answered_questions(result, redacted(event.input), redact(event.text))
         else:
             told = (event.result or {}).get("plan") or event.text.partition("Approved Plan:")[2]
             plan = event.input.get("plan") or told
-            found = decisions.approved_plan(plan) if isinstance(plan, str) else None
+            found = decisions.approved_plan(redact(plan)) if isinstance(plan, str) else None
         if found is not None:
             self._emit_decision(found, self._call_place(event), self._place(event))
 
@@ -237,7 +242,7 @@ class SessionFold:
         run = self._work.read(event)
         if run is None:
             return
-        self._settle_lazily()
+        self._catch_up()
         place = self._place(event)
         solved, failure = self._work.ran(event, run, place, self._said)
         if event.repeat:
@@ -259,34 +264,41 @@ class SessionFold:
         else:
             end.tasks.update(event.input, place, end.prompts)
         if fresh:
-            end.tasks_ask = end.ask_at(end.prompts, end.answers)
+            end.tasks_ask, end.tasks_since = end.ask_at(end.prompts, end.answers), end.prompts
 
     def _note_branch(self, event: Event) -> None:
-        topic = branch_topic(event.branch)
-        if topic and topic not in self._topics and len(self._topics) < MAX_TOPICS:
-            self._topics[topic] = None
+        """An edit on a branch: the branch, and the tickets named so far, are what this session works on."""
+        if event.branch != self._branch_name:
+            self._branch_name = event.branch
+            topic = redact(branch_topic(event.branch))
+            if topic:
+                self._branch = topic
+                if len(self._topics) < MAX_TOPICS:
+                    self._topics.setdefault(topic)
+        if event.repeat:
+            return
         for key in self._topics:
             if key not in self._told:
                 self._told.add(key)
-                if not event.repeat:
-                    self.signals.append(Signal(kind="topic", key=key, at=event.at or self.last_at))
+                self.signals.append(Signal(kind="topic", key=key, at=event.at or self.last_at))
 
     def _topic(self) -> str:
+        """What ties this session to others: a branch's ticket, else one that a person named, else a branch."""
         tickets = [topic for topic in self._topics if topic.startswith("ticket:")]
-        return next(iter(tickets or self._topics), "")
+        return self._branch if self._branch in tickets else next(iter(tickets or self._topics), "")
 
     # -- state between two readings
 
     def to_state(self) -> dict[str, Any]:
         """The state as JSON: small, redacted."""
-        self._settle_lazily()
+        self._catch_up()
         end = self._ending
         passages = (end.tasks_ask, self._said, self._asked)
         return {
             "version": STATE_VERSION,
             "session_id": self.session_id,
             "last_at": self.last_at,
-            "counts": [end.prompts, end.answers, end.uncommitted, end.edits],
+            "counts": [end.prompts, end.answers, end.tasks_since, end.uncommitted, end.edits],
             "passages": [passage.to_state() if passage else None for passage in passages],
             "asks": [[number, ask.to_state()] for number, ask in end.asks],
             "last": end.last.to_state() if end.last else None,
@@ -295,8 +307,9 @@ class SessionFold:
             "hard": end.hard.to_state() if end.hard else None,
             "turn": end.turn.to_state(),
             "attempts": self._attempts.to_state(),
-            "topics": [redact(topic) for topic in self._topics],
+            "topics": list(self._topics),
             "told": sorted(self._told),
+            "branch": self._branch,
             "fresh": self._fresh,
             "digest": self._digest,
         }
@@ -308,7 +321,7 @@ class SessionFold:
         self.session_id, self.last_at = state["session_id"], state["last_at"]
         passages = [Passage.from_state(passage) if passage else None for passage in state["passages"]]
         tasks_ask, self._said, self._asked = passages
-        prompts, answers, uncommitted, edits = state["counts"]
+        prompts, answers, tasks_since, uncommitted, edits = state["counts"]
         self._ending = Ending(
             tasks=Tasks.from_state(state["tasks"]),
             tasks_ask=tasks_ask,
@@ -317,6 +330,7 @@ class SessionFold:
             turn=Turn.from_state(state["turn"]),
             prompts=prompts,
             answers=answers,
+            tasks_since=tasks_since,
             asks=[(number, Passage.from_state(ask)) for number, ask in state["asks"]],
             uncommitted=uncommitted,
             edits=edits,
@@ -326,4 +340,5 @@ class SessionFold:
         self._work = Work(self._attempts, self._ending)
         self._topics = dict.fromkeys(state["topics"])
         self._told = set(state["told"])
+        self._branch = state["branch"]
         self._fresh, self._digest = state["fresh"], state["digest"]

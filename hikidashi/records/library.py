@@ -37,7 +37,7 @@ _TOPS: Final = ("memory", "knowledge")
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 #: `#slug` that stands alone: not a heading, not part of a word, a path, a URL or an HTML entity.
-_REFERENCE: Final = re.compile(r"(?<![\w/&#.:=-])#([a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?)(?![\w/-])")
+_REFERENCE: Final = re.compile(r"(?<![\w/&#.:=\\-])#([a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?)(?![\w/-])")
 _FENCE: Final = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
 _CODE_SPAN: Final = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from functools import lru_cache
 
 from hikidashi.records.library import Library
 from hikidashi.records.record import Record, Tree
@@ -18,19 +19,25 @@ from hikidashi.worker.choice import Choice, content, negated, read_choice
 from hikidashi.worker.rules_text import statement, topic_of
 from hikidashi.worker.sameness import Fingerprint, Wording, find_same
 
-__all__ = ["Shelf", "joined_sources", "later", "time_of"]
+__all__ = ["Shelf", "joined_sources", "later", "stamp", "time_of"]
 
 _KINDS = ("decision", "request")
 
 
+@lru_cache(maxsize=8192)
+def stamp(at: str) -> datetime:
+    """`parse_time`, remembered: the same few thousand times are compared over and over."""
+    return parse_time(at)
+
+
 def time_of(record: Record) -> datetime:
     """When a record was touched last."""
-    return parse_time(record.updated_at)
+    return stamp(record.updated_at)
 
 
 def later(one: str, other: str) -> str:
     """The later of two stored times, in the words it was written in."""
-    return other if parse_time(other) > parse_time(one) else one
+    return other if stamp(other) > stamp(one) else one
 
 
 def joined_sources(sources: Iterable[Source], more: Iterable[Source]) -> tuple[Source, ...]:
@@ -52,7 +59,8 @@ class Shelf:
         self._sessions: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._topics: defaultdict[str, set[str]] = defaultdict(set)
         self._wordings: dict[str, Wording] = {}
-        self._blocks: defaultdict[tuple[str, Fingerprint], dict[str, Wording]] = defaultdict(dict)
+        self._blocks: defaultdict[Fingerprint, dict[str, Wording]] = defaultdict(dict)
+        self._texts: defaultdict[str, dict[str, Wording]] = defaultdict(dict)
         self._choices: dict[str, Choice] = {}
         self._values: defaultdict[str, set[str]] = defaultdict(set)
         self._undo: list[tuple[str, Record | None]] = []
@@ -98,13 +106,15 @@ class Shelf:
 
     def wording(self, record: Record) -> Wording:
         """The record's title and statement, ready for comparison."""
-        return self._wordings[record.path]
+        known = self._wordings.get(record.path)
+        return Wording.of(statement(record.body)) if known is None else known
 
     def same_decision(self, wording: Wording, at: datetime) -> Record | None:
         """The decision that says the same; of replaced ones only those still in force at `at`."""
+        candidates = self._blocks.get(wording.hard, {}) | self._texts.get(wording.text, {})
         block = {
             path: other
-            for path, other in self._blocks.get(("decision", wording.hard), {}).items()
+            for path, other in candidates.items()
             if self.records[path].status != "replaced" or time_of(self.records[path]) >= at
         }
         path = find_same(wording, block)
@@ -136,14 +146,18 @@ class Shelf:
         topic = topic_of(record.body)
         if topic:
             self._topics[topic].add(path)
-        text = statement(record.body)
-        wording = self._wordings[path] = Wording.of(text)
-        self._blocks[record.kind, wording.hard][path] = wording
         if record.kind == "decision":
-            title, _, rest = text.partition("\n")
-            choice = self._choices[path] = read_choice(title, rest)
-            for value in choice.chosen:
-                self._values[value].add(path)
+            self._place_decision(record)
+
+    def _place_decision(self, record: Record) -> None:
+        path, text = record.path, statement(record.body)
+        wording = self._wordings[path] = Wording.of(text)
+        self._blocks[wording.hard][path] = wording
+        self._texts[wording.text][path] = wording
+        title, _, rest = text.partition("\n")
+        choice = self._choices[path] = read_choice(title, rest)
+        for value in choice.chosen:
+            self._values[value].add(path)
 
     def _remove(self, path: str) -> None:
         record = self.records.pop(path, None)
@@ -153,11 +167,12 @@ class Shelf:
             self._sources[source].discard(path)
             self._sessions[source.host, source.session_id].discard(path)
         self._topics[topic_of(record.body)].discard(path)
-        wording = self._wordings.pop(path)
-        self._blocks[record.kind, wording.hard].pop(path, None)
-        choice = self._choices.pop(path, None)
-        for value in choice.chosen if choice else ():
-            self._values[value].discard(path)
+        if record.kind == "decision":
+            wording = self._wordings.pop(path)
+            self._blocks[wording.hard].pop(path, None)
+            self._texts[wording.text].pop(path, None)
+            for value in self._choices.pop(path).chosen:
+                self._values[value].discard(path)
 
 
 def negated_without_choice(record: Record, choice: Choice) -> bool:
