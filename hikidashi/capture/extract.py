@@ -91,7 +91,8 @@ class SessionFold:
         if event.at > self.last_at and event.at[:2] == "20" and event.at[10:11] == "T":  # else it is no time
             self.last_at = event.at
         kind = event.kind
-        self._entries = []
+        if self._entries:
+            self._entries = []
         if kind == "tool_result":
             self._result(event)
         elif kind == "assistant":
