@@ -276,9 +276,12 @@ def open_workspace(cwd: Path) -> Workspace:
         raise StorageFailure(
             f"cannot list {shown(home)}: {exc.strerror}; give your user access to it and run the same command again"
         ) from exc
-    if stored_id(home / "workspace.sqlite") != entry.id:
+    database = home / "workspace.sqlite"
+    if (found := stored_id(database)) != entry.id:
+        missing = not database.exists()
+        why = "its database is missing" if missing else "its database is " + ("another's" if found else "empty")
         raise UntrustedWorkspace(
-            f"{shown(home)} is not the one that you made here (its database says otherwise) and stays inert: "
+            f"{shown(home)} may not be the one that you made here ({why}) and stays inert: "
             "look at it, then run `hikidashi trust`"
         )
     workspace = Workspace(root=entry.root, id=entry.id)

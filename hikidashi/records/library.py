@@ -14,7 +14,16 @@ from typing import Final, Protocol
 
 from hikidashi.atomic import storage_errors
 from hikidashi.records.finding import Finding
-from hikidashi.records.record import Parsed, Record, RecordKind, Tree, read_record, record_kind, record_path
+from hikidashi.records.record import (
+    CLEANUP_LOG,
+    Parsed,
+    Record,
+    RecordKind,
+    Tree,
+    read_record,
+    record_kind,
+    record_path,
+)
 from hikidashi.records.rules import found
 
 __all__ = [
@@ -57,6 +66,11 @@ class LoadedTree:
 
     tree: dict[str, bytes] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def refused(self) -> dict[str, Finding]:
+        """Path -> why what stands there was not read: no run can write there until a person mends it."""
+        return {finding.path: finding for finding in self.findings}
 
 
 def load_tree(workspace: RecordsHome) -> dict[str, bytes]:
@@ -103,15 +117,17 @@ def _read_folder(folder: Path, prefix: str, loaded: LoadedTree) -> list[tuple[Pa
         elif path.count("/") > MAX_DEPTH:
             loaded.findings.append(found("H117", path, 0, f"folders more than {MAX_DEPTH} deep"))
         else:
+            if record_kind(path) is not None or path == CLEANUP_LOG:
+                loaded.findings.append(found("H125", path, 0, "a folder where a record belongs"))
             inner.append((folder / entry.name, path))
     return inner
 
 
 def _read_file(file: Path, path: str, loaded: LoadedTree) -> None:
-    if not stat.S_ISREG(file.lstat().st_mode):
-        loaded.findings.append(found("H125", path, 0, "a link, device or socket"))
-        return
     try:
+        if not stat.S_ISREG(file.lstat().st_mode):
+            loaded.findings.append(found("H125", path, 0, "a link, device or socket"))
+            return
         descriptor = os.open(file, os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:  # deleted since the folder was listed
         return

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hikidashi.atomic import TEMP_PREFIX, make_folder, move, remove_file, write_atomic
+from hikidashi.atomic import TEMP_PREFIX, make_folder, move, remove_file, storage_errors, write_atomic
 from hikidashi.config.workspace import is_link
 from hikidashi.errors import CorruptData, StorageFailure
 from hikidashi.staging.entry import MAX_ENTRY_BYTES, Entry
@@ -132,10 +132,11 @@ class EntryFolder:
 
     def names(self) -> Iterator[str]:
         """The names in `staging/` that are entries or have no business there, in order."""
-        try:
-            found = sorted(path.name for path in self.staging.iterdir())
-        except FileNotFoundError:
-            return
+        with storage_errors(f"read {self.staging}"):
+            try:
+                found = sorted(path.name for path in self.staging.iterdir())
+            except FileNotFoundError:
+                return
         for name in found:
             if name not in self.reserved and not name.startswith((TEMP_PREFIX, *_LITTER)):
                 yield name
@@ -182,10 +183,11 @@ class EntryFolder:
 
     def quarantined(self) -> int:
         """How many things lie in quarantine."""
-        try:
-            names = [path.name for path in self.quarantine.iterdir()]
-        except (FileNotFoundError, NotADirectoryError):
-            return 0
+        with storage_errors(f"read {self.quarantine}"):
+            try:
+                names = [path.name for path in self.quarantine.iterdir()]
+            except (FileNotFoundError, NotADirectoryError):
+                return 0
         return sum(not name.endswith(".reason") and not name.startswith((TEMP_PREFIX, *_LITTER)) for name in names)
 
     def _write_reason(self, target: Path, name: str, reason: str) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from hikidashi.errors import CorruptData
+from hikidashi.records.finding import Finding
 from hikidashi.records.history import blob_id
-from hikidashi.records.library import load_tree
+from hikidashi.records.library import read_tree
 from hikidashi.times import format_time
 from hikidashi.worker.bench import Bench
 from hikidashi.worker.journal import is_publishable
@@ -19,12 +21,17 @@ __all__ = ["Edits", "commit_edits"]
 #: Written by the program; a person's change there protects nothing.
 _LOG: Final = "memory/cleanup-log.md"
 
+#: Where runs write.
+_FOLDERS: Final = frozenset({"memory", "memory/decisions", "memory/requests", "knowledge"})
+
 
 @dataclass(slots=True, kw_only=True)
 class Edits:
     """The live tree, which history's tip now equals, and what had to be committed for that."""
 
     tree: dict[str, bytes]
+    #: Path -> why what stands there is no file that a run may touch: a link, a folder, a huge file.
+    refused: dict[str, Finding] = field(default_factory=dict)
     #: Paths that a person changed, made or deleted.
     person: list[str] = field(default_factory=list)
     #: Paths that the project's version control brought.
@@ -35,9 +42,16 @@ class Edits:
 def commit_edits(bench: Bench) -> Edits:
     """Commit what differs from history's tip: `vcs` where it equals the project's HEAD, else `person`.
 
-    A person's paths become protected. The caller holds the guard.
+    A person's paths become protected. The caller holds the guard. Raises `CorruptData` when a folder of the
+    records is none: no run could write there, and each would say that a person was in its way.
     """
-    edits = Edits(tree=dict(load_tree(bench.workspace)))
+    loaded = read_tree(bench.workspace)
+    edits = Edits(tree=dict(loaded.tree), refused=loaded.refused)
+    for folder in sorted(_FOLDERS & (edits.refused.keys() | edits.tree.keys())):
+        raise CorruptData(
+            f"{bench.workspace.home / folder} is not a folder of its own (it is a file, a link or a device); "
+            "move it away and run the same command again"
+        )
     tip = bench.history.tip()
     known = bench.history.files(tip.id if tip else None)
     live = {path: blob_id(data) for path, data in edits.tree.items()}

@@ -6,10 +6,11 @@ Between the database and history (who is protected, how much may still be lost) 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hikidashi.config.settings import Settings
 from hikidashi.errors import CorruptData
+from hikidashi.records.finding import Finding
 from hikidashi.records.library import Library
 from hikidashi.records.linter import lint_tree
 from hikidashi.records.record import Tree
@@ -24,9 +25,11 @@ from hikidashi.worker.scratch import Lint
 __all__ = ["cleanup_phase", "integration_phase"]
 
 
-def integration_phase(bench: Bench, settings: Settings, tree: Tree, entries: Sequence[Entry]) -> tuple[Materials, Lint]:
-    """What integration works from, and what judges it."""
-    materials = build_materials(entries, tree, settings)
+def integration_phase(
+    bench: Bench, settings: Settings, tree: Tree, entries: Sequence[Entry], refused: Mapping[str, Finding]
+) -> tuple[Materials, Lint]:
+    """What integration works from, and what judges it. `refused`: what stands beside the tree and is no record."""
+    materials = build_materials(entries, tree, settings, refused=refused)
     lint = make_lint(
         "integration",
         now=bench.clock(),
@@ -38,13 +41,15 @@ def integration_phase(bench: Bench, settings: Settings, tree: Tree, entries: Seq
     return materials, lint
 
 
-def cleanup_phase(bench: Bench, settings: Settings, tree: Tree) -> tuple[CleanupMaterials, Lint]:
-    """What clean-up works from, and what judges it."""
+def cleanup_phase(
+    bench: Bench, settings: Settings, tree: Tree, refused: Mapping[str, Finding]
+) -> tuple[CleanupMaterials, Lint]:
+    """What clean-up works from, and what judges it. `refused`: what stands beside the tree and is no record."""
     at = bench.clock()
     protected = _protected(bench, tree)
     left = losses_left(bench.connection, len(Library(tree).records()), settings.cleanup.max_drop_fraction, at)
     findings = lint_tree(tree, now=at, max_sources=settings.cleanup.max_sources)
-    materials = build_cleanup_materials(tree, findings, protected, left, settings, at)
+    materials = build_cleanup_materials(tree, findings, protected, left, settings, at, refused=refused)
     lint = make_lint(
         "cleanup", now=at, protected=protected, read_only=materials.read_only, losses_left=materials.losses_left
     )

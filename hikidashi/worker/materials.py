@@ -60,13 +60,15 @@ def build_materials(
     tree: Tree,
     settings: Settings,
     report: Sequence[ReportRow] = (),
+    refused: Mapping[str, Finding] | None = None,
 ) -> Materials:
     """The entries, and which records of `memory/` are given in full text up to `worker.memory_tokens`.
 
     The summary comes first, then records near the entries (their session, shared rare words), then open ones, the
     latest first; the others get one index line each as far as a tenth of the tokens goes. What is left out is said.
+    `refused` stands where records may be and is none (a link, a folder): as read-only as a broken record.
     """
-    shut = read_only_paths(tree)
+    shut = {**read_only_paths(tree), **(refused or {})}
     records = [r for r in Library(tree).records() if r.kind != "knowledge" and r.path not in shut]
     order = sorted(records, key=_urgency(entries, records))
     room = settings.worker.memory_tokens
@@ -153,6 +155,7 @@ def build_cleanup_materials(
     losses_left: int,
     settings: Settings,
     now: datetime,
+    refused: Mapping[str, Finding] | None = None,
 ) -> CleanupMaterials:
     """What clean-up may act on: the linter's warnings, twins, replaced chains, overfull sources, aged records.
 
@@ -163,7 +166,7 @@ def build_cleanup_materials(
     for finding in findings:
         if finding.severity == "warning" and finding.code not in warnings[finding.path]:
             warnings[finding.path].append(finding.code)
-    shut = frozenset(read_only_paths(tree))
+    shut = frozenset({**read_only_paths(tree), **(refused or {})})
     limit = settings.cleanup.max_sources
     records = [r for r in library.records() if r.path not in shut and r.kind in ("decision", "request")]
     chains = {path: chain for path, chain in library.replaced_chains.items() if path not in shut}

@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 from hikidashi.config.settings import Settings
 from hikidashi.errors import Busy, Conflict, LintErrors, ModelFailure
 from hikidashi.records.finding import Finding
-from hikidashi.records.record import Tree
 from hikidashi.staging.claim import HeldClaim
 from hikidashi.staging.entry import Disposition, Entry
 from hikidashi.times import format_time
@@ -76,9 +75,10 @@ class Phases:
 
     def _integrate(self, entries: Sequence[Entry]) -> None:
         checkpoint = self.bench.checkpoint
-        tree = self._snapshot().tree
+        snapshot = self._snapshot()
+        tree = snapshot.tree
         checkpoint("run:snapshot")
-        materials, lint = integration_phase(self.bench, self.settings, tree, entries)
+        materials, lint = integration_phase(self.bench, self.settings, tree, entries, snapshot.refused)
         self._note(materials.notices)
         scratch = Scratch(tree, lint, self._turn)
         checkpoint("run:materials")
@@ -106,8 +106,9 @@ class Phases:
 
     def _clean_up(self) -> None:
         checkpoint = self.bench.checkpoint
-        tree = self._snapshot().tree
-        materials, lint = cleanup_phase(self.bench, self.settings, tree)
+        snapshot = self._snapshot()
+        tree = snapshot.tree
+        materials, lint = cleanup_phase(self.bench, self.settings, tree, snapshot.refused)
         scratch = Scratch(tree, lint, self._turn)
         claimed = self.engine.clean_up(scratch, materials)
         checkpoint("run:cleaned-up")
@@ -127,7 +128,7 @@ class Phases:
             )
         commit = self._publish(
             "clean-up",
-            {**scratch.changes(), LOG_PATH: self._log_change(tree, operations)},
+            {**scratch.changes(), **self._log_change(snapshot, operations)},
             operations=operations,
             subject=_cleanup_subject(operations),
             body="\n".join(operation_line(operation) for operation in operations),
@@ -185,9 +186,13 @@ class Phases:
         )
         return self._when_git_rests(lambda: publish(self.bench, self.held, journal))
 
-    def _log_change(self, tree: Tree, operations: Sequence[Operation]) -> Change:
-        old = tree.get(LOG_PATH)
-        return old, with_operations(old, operations, self.report.run_id, format_time(self.bench.clock()))
+    def _log_change(self, snapshot: Edits, operations: Sequence[Operation]) -> dict[str, Change]:
+        if LOG_PATH in snapshot.refused:  # history has the operations all the same
+            self._note([f"{LOG_PATH} was not written: {snapshot.refused[LOG_PATH].message}"])
+            return {}
+        old = snapshot.tree.get(LOG_PATH)
+        at = format_time(self.bench.clock())
+        return {LOG_PATH: (old, with_operations(old, operations, self.report.run_id, at))}
 
     def _turn(self) -> None:
         self.check()

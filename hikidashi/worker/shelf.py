@@ -53,7 +53,10 @@ class Shelf:
         self.read_only = frozenset(read_only)
         #: Paths that stood there when the phase began.
         self.existed = frozenset(tree)
-        self.slugs: set[str] = set(library.slugs)
+        #: Taken slugs in small letters: file systems may hold `A.md` and `a.md` for one file.
+        self.slugs: set[str] = {slug.casefold() for slug in library.slugs} | {
+            path.rpartition("/")[2].removesuffix(".md").casefold() for path in self.read_only
+        }
         self.records: dict[str, Record] = {}
         self._sources: defaultdict[Source, set[str]] = defaultdict(set)
         self._sessions: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
