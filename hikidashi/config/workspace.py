@@ -43,7 +43,7 @@ _MAX_PATH: Final = 4096
 #: IO_REPARSE_TAG_MOUNT_POINT; `stat` has it on Windows only.
 _JUNCTION: Final = 0xA0000003
 
-_NO_ACCESS: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY)
+_NO_ACCESS: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,16 @@ def _translated(exc: sqlite3.DatabaseError, code: int, database: Path) -> Hikida
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Busy(f"{shown(database)} is locked by another process; try again in a moment")
     unfinished = getattr(exc, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_ROLLBACK  # ours never leave one
+    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL):
+        return StorageFailure(
+            f"cannot open {shown(database)}: {exc}; the disk failed or is full: check it and run the same command again"
+        )
     if code in _NO_ACCESS and not unfinished:
+        if not os.access(database.parent, os.W_OK):
+            return StorageFailure(
+                f"cannot open {shown(database)}: its folder is read-only to you; remount the file system writable, or "
+                "give your user write access, and run the same command again"
+            )
         return StorageFailure(f"cannot open {shown(database)}: {exc}; give your user access and try again")
     return CorruptData(
         f"{shown(database)} cannot be read ({exc}); run `hikidashi trust` to set it aside and make a new one"
