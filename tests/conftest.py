@@ -5,7 +5,9 @@ Reaching the real home's agent folders or a network address is an error, not a s
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import socket
 import sys
 import tempfile
@@ -32,6 +34,7 @@ _MARKERS = ("ANTHROPIC_", "CLAUDE", "CODEX_", "GEMINI_", "OPENAI_", "HIKIDASHI_"
 
 def _scrub_environment() -> None:
     home = tempfile.mkdtemp(prefix="hikidashi-home-")
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
     for name in list(os.environ):
         if name.startswith(_MARKERS) and not name.startswith("HIKIDASHI_TEST_"):
             del os.environ[name]
