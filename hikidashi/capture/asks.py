@@ -133,10 +133,13 @@ _TERMINAL: Final = re.compile(
     re.MULTILINE,
 )
 
+#: A heading of a step, or a comment of a script.
+_REMARK: Final = re.compile(r"\W*(?:#|(?:paso|step|passo|étape|schritt|шаг|ステップ|步骤)\s*\d)", re.IGNORECASE)
+
 #: A line that is a shell command: several of them are a script to run, not words.
 _SHELL_LINE: Final = re.compile(
     r"^\s*(?:[$#] )?(?:sudo|cd|git|npm|npx|pnpm|yarn|pip3?|python3?|node|docker|kubectl|systemctl|pm2|psql|grep"
-    r"|cat|ls|cp|mv|rm|curl|chmod|chown|mkdir|tar"
+    r"|cat|ls|cp|mv|rm|curl|chmod|chown|mkdir|tar|rmdir|wc|pwd|sleep|kill|ps"
     r"|export|find|sed|awk|echo|nano|tail|netstat|ss|certbot|ssh|scp|brew|apt(?:-get)?)\s+\S",
     re.MULTILINE,
 )
@@ -217,6 +220,16 @@ def is_wish(line: str) -> bool:
     return not _TALK.match(line)
 
 
+def _is_script(text: str) -> bool:
+    """Whether the text is mostly shell commands and remarks on them."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) < 3:
+        return False
+    commands = len(_SHELL_LINE.findall(text))
+    remarks = sum(1 for line in lines if _REMARK.match(line))
+    return commands >= 2 and (commands + remarks) * 5 >= len(lines) * 3
+
+
 def ask_kind(text: str) -> AskKind:
     """What a prompt is."""
     stripped = text.strip()
@@ -237,8 +250,7 @@ def ask_kind(text: str) -> AskKind:
     if is_question(head if len(head) < 600 else head.split("\n")[0]):
         return "question"
     line = _first_line(head)
-    lines = [written for written in head.split("\n") if written.strip()]
-    if len(lines) > 2 and len(_SHELL_LINE.findall(head)) * 5 >= len(lines) * 2:
+    if _is_script(head):
         return "command"
     if (
         content_words(line) < 3

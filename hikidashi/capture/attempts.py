@@ -31,7 +31,7 @@ TRACKED: Final[frozenset[Family]] = frozenset(
 _SLIP: Final = re.compile(
     r"never used|unused|possibly '?(?:undefined|null)|implicitly has an? '?any|is not assignable|no-unused"
     r"|prettier|unexpected any|expected \d+ arguments|does not exist on type"
-    r"|is declared but|unescaped-entities|has no exported member|undefined: \w+$|cannot use .{1,60} as ",
+    r"|is declared but|unescaped-entities|has no exported member|undefined: \w+$|cannot find module '\.|cannot use .{1,60} as ",
     re.IGNORECASE,
 )
 
@@ -56,17 +56,19 @@ class Failure:
     #: What the assistant said last before it changed something.
     diagnosis: Passage | None = None
     edits: list[str] = field(default_factory=list)
+    #: The same command failed with something else since: what was changed later did not mend this.
+    gone: bool = False
 
     def to_state(self) -> list[Any]:
         """The JSON form."""
         said = self.diagnosis.to_state() if self.diagnosis else None
         parts = [self.command.to_state(), self.error.to_state(), self.last.to_state()]
-        return [self.key, self.sign, *parts, self.count, self.change, said, self.edits]
+        return [self.key, self.sign, *parts, self.count, self.change, said, self.edits, self.gone]
 
     @classmethod
     def from_state(cls, data: Any) -> Failure:
         """Read `to_state`'s form."""
-        key, sign, command, error, last, count, change, said, edits = data
+        key, sign, command, error, last, count, change, said, edits, gone = data
         return cls(
             key=key,
             sign=sign,
@@ -77,6 +79,7 @@ class Failure:
             change=change,
             diagnosis=Passage.from_state(said) if said else None,
             edits=list(edits),
+            gone=gone,
         )
 
 
@@ -104,6 +107,8 @@ class Attempts:
         """A file was edited (or a package installed); `said` is what the assistant said before."""
         self.changes += 1
         for failure in self.failures.values():
+            if failure.gone:
+                continue
             if name not in failure.edits and len(failure.edits) < MAX_EDITS:
                 failure.edits.append(name)
             if said is not None:
@@ -116,6 +121,8 @@ class Attempts:
             return None
         key = command_key(text)
         name = command_key(key + sign)
+        for other in self.failures.values():
+            other.gone = other.gone or (other.key == key and other.sign != name and bool(other.edits))
         known = self.failures.pop(name, None)
         if known is None:
             known = Failure(
@@ -131,6 +138,7 @@ class Attempts:
                 known.count += 1
                 known.change = self.changes
             known.last = place
+            known.gone = False
         self.failures[name] = known
         while len(self.failures) > MAX_FAILURES:
             del self.failures[next(iter(self.failures))]

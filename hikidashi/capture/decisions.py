@@ -248,26 +248,27 @@ def picked_option(prompt: str, message: str) -> Finding | None:
     )
 
 
+_FIRST_OPTION: Final = re.compile(
+    r"\W*(?:(?:option|approach|choice|opción|opcion|opção|opcao|案|パターン|方案|选项|옵션)\s*)?[a1](?:\W|$)",
+    re.IGNORECASE,
+)
+
+
 def _question(message: str, chosen: str) -> str:
-    """What the options answer: the last question before them, else the message's last line; '' for none."""
-    lines = [one_line(line.strip(" *#>_")).replace("**", "") for line in message.split("\n")]
-    place = next((n for n, line in enumerate(lines) if chosen[:30] in line.replace("|", " — ")), len(lines))
-    first = next(
-        (
-            n
-            for n in range(place, -1, -1)
-            if n < len(lines) and re.match(r"\W*(?:(?:option|opción|opção|案|パターン)\s*)?[Aa1]\b", lines[n])
-        ),
-        place,
-    )
-    before = [line for line in lines[max(0, first - 12) : first] if line.endswith(("?", "？"))]
-    found = before[-1] if before else next((line for line in reversed(lines) if line), "")
-    found = re.sub(r"^(?:next|first|another)? ?question:\s*", "", found, flags=re.IGNORECASE)
-    return (
-        found
-        if found.endswith(("?", "？")) and content_words(found) >= 2 and not _GENERIC_QUESTION.search(found)
-        else ""
-    )
+    """What the options answer: the question or announcement right before them, else the last line's."""
+    prose = re.sub(r"^```.*?^```", "", message, flags=re.MULTILINE | re.DOTALL)
+    lines = [one_line(line.strip(" *#>_")).replace("**", "") for line in prose.split("\n") if line.strip()]
+    place = next((n for n, line in enumerate(lines) if chosen[:25] in line.replace("|", " — ")), len(lines) - 1)
+    first = next((n for n in range(place, -1, -1) if _FIRST_OPTION.match(lines[n])), place)
+    asked = [line for line in lines[max(0, first - 8) : first] if line.endswith(("?", "？"))]
+    if asked:
+        found = asked[-1]
+    elif first and lines[first - 1].endswith((":", "：")) and len(lines[first - 1]) < 120:
+        found = lines[first - 1]
+    else:
+        found = lines[-1] if lines and lines[-1].endswith(("?", "？")) else ""
+    found = re.sub(r"^(?:next |first |another )?question:\s*", "", found, flags=re.IGNORECASE)
+    return "" if content_words(found) < 2 or _GENERIC_QUESTION.search(found) else found
 
 
 def _accepts(rest: str, chosen: str) -> bool:

@@ -72,6 +72,8 @@ class SessionFold:
         self._asked: Passage | None = None
         self._topics: dict[str, None] = {}
         self._told: set[str] = set()
+        #: The topic of the branch that was edited on last.
+        self._branch = ""
         #: Something happened here that no other file told before.
         self._fresh = False
         self._digest = ""
@@ -195,8 +197,6 @@ class SessionFold:
     def _result(self, event: Event) -> None:
         tool, end = event.tool, self._ending
         if not event.sidechain:
-            if event.interrupted and not event.refused:
-                end.turn.stopped = self._place(event)
             end.turn.ended = False
         if tool in SHELL_TOOLS:
             self._ran(event)
@@ -259,12 +259,14 @@ class SessionFold:
         else:
             end.tasks.update(event.input, place, end.prompts)
         if fresh:
-            end.tasks_ask = end.ask_at(end.prompts, end.answers)
+            end.tasks_ask, end.tasks_since = end.ask_at(end.prompts, end.answers), end.prompts
 
     def _note_branch(self, event: Event) -> None:
         topic = branch_topic(event.branch)
-        if topic and topic not in self._topics and len(self._topics) < MAX_TOPICS:
-            self._topics[topic] = None
+        if topic:
+            self._branch = topic
+            if len(self._topics) < MAX_TOPICS:
+                self._topics.setdefault(topic)
         for key in self._topics:
             if key not in self._told:
                 self._told.add(key)
@@ -272,8 +274,9 @@ class SessionFold:
                     self.signals.append(Signal(kind="topic", key=key, at=event.at or self.last_at))
 
     def _topic(self) -> str:
+        """What ties this session to others: a branch's ticket, else one that a person named, else a branch."""
         tickets = [topic for topic in self._topics if topic.startswith("ticket:")]
-        return next(iter(tickets or self._topics), "")
+        return self._branch if self._branch in tickets else next(iter(tickets or self._topics), "")
 
     # -- state between two readings
 
@@ -286,7 +289,7 @@ class SessionFold:
             "version": STATE_VERSION,
             "session_id": self.session_id,
             "last_at": self.last_at,
-            "counts": [end.prompts, end.answers, end.uncommitted, end.edits],
+            "counts": [end.prompts, end.answers, end.tasks_since, end.uncommitted, end.edits],
             "passages": [passage.to_state() if passage else None for passage in passages],
             "asks": [[number, ask.to_state()] for number, ask in end.asks],
             "last": end.last.to_state() if end.last else None,
@@ -297,6 +300,7 @@ class SessionFold:
             "attempts": self._attempts.to_state(),
             "topics": [redact(topic) for topic in self._topics],
             "told": sorted(self._told),
+            "branch": self._branch,
             "fresh": self._fresh,
             "digest": self._digest,
         }
@@ -308,7 +312,7 @@ class SessionFold:
         self.session_id, self.last_at = state["session_id"], state["last_at"]
         passages = [Passage.from_state(passage) if passage else None for passage in state["passages"]]
         tasks_ask, self._said, self._asked = passages
-        prompts, answers, uncommitted, edits = state["counts"]
+        prompts, answers, tasks_since, uncommitted, edits = state["counts"]
         self._ending = Ending(
             tasks=Tasks.from_state(state["tasks"]),
             tasks_ask=tasks_ask,
@@ -317,6 +321,7 @@ class SessionFold:
             turn=Turn.from_state(state["turn"]),
             prompts=prompts,
             answers=answers,
+            tasks_since=tasks_since,
             asks=[(number, Passage.from_state(ask)) for number, ask in state["asks"]],
             uncommitted=uncommitted,
             edits=edits,
@@ -326,4 +331,5 @@ class SessionFold:
         self._work = Work(self._attempts, self._ending)
         self._topics = dict.fromkeys(state["topics"])
         self._told = set(state["told"])
+        self._branch = state["branch"]
         self._fresh, self._digest = state["fresh"], state["digest"]

@@ -7,6 +7,7 @@ Finished work needs a proof. Talk leaves nothing.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -82,6 +83,8 @@ class Ending:
     tasks: Tasks = field(default_factory=Tasks)
     #: The ask during which the list was begun.
     tasks_ask: Passage | None = None
+    #: Number of the prompt during which it was begun.
+    tasks_since: int = 0
     proofs: Proofs = field(default_factory=Proofs)
     hard: Hard | None = None
     turn: Turn = field(default_factory=Turn)
@@ -99,6 +102,11 @@ class Ending:
     def asked(self, ask: Passage) -> None:
         """A prompt that stands on its own."""
         self.asks = [*self.asks[-(MAX_ASKS - 1) :], (self.prompts, ask)]
+
+    def telling_ask(self, prompt: int) -> Passage | None:
+        """Of the asks shortly before a prompt, the one that says most; the newest of equals."""
+        near = [ask for number, ask in self.asks if prompt - 3 <= number <= prompt]
+        return max(reversed(near), key=lambda ask: min(len(own_words(ask_title(ask.text))), 8), default=None)
 
     def ask_at(self, prompt: int, reach: int = 3) -> Passage | None:
         """What the work of a prompt was asked with: at most `reach` prompts before it."""
@@ -126,7 +134,8 @@ def outcome_of(end: Ending, *, met_topic: bool) -> Outcome | None:
     items = _open_items(end)
     if items:
         assert end.tasks.place is not None  # a list has a place
-        return _open(end, end.tasks_ask, end.tasks.place, items)
+        ask = end.tasks_ask if end.tasks.prompt - end.tasks_since <= 1 else None
+        return _open(end, ask, end.tasks.place, items)
     if end.hard is not None and end.prompts - end.hard.prompt <= FAILURE_PROMPTS:
         return _open(end, end.ask_at(end.hard.prompt, end.answers), end.hard.command.place, [])
     stopped = _stopped(end)
@@ -156,20 +165,20 @@ def _open_items(end: Ending) -> list[Passage]:
 def _stopped(end: Ending) -> Place | None:
     """Where the last turn was cut off, when it had begun to change something and was not finished already."""
     turn = end.turn
+    if _all_done(end):
+        return None
     if turn.stopped is not None:
         return turn.stopped
-    if turn.ended or not turn.changes or _all_done(end):
+    if turn.ended or not turn.changes:
         return None
-    if not end.uncommitted and any(
-        proof.prompt == end.prompts and proof.kind in ("commit", "push", "pr") for proof in end.proofs.items
-    ):
-        return None
-    return end.last
+    shipped = any(proof.prompt == end.prompts and proof.kind in ("commit", "push", "pr") for proof in end.proofs.items)
+    return None if shipped and not end.uncommitted else end.last
 
 
 def _all_done(end: Ending) -> bool:
-    """Whether the last prompt's list is done to its last item."""
-    return bool(end.tasks.done) and not end.tasks.open and end.edits > 0 and end.tasks.prompt == end.prompts
+    """Whether the last prompt's list is done to its last item, and something was changed for it."""
+    tasks = end.tasks
+    return bool(tasks.done) and not tasks.open and end.turn.changes > 0 and tasks.prompt == end.prompts
 
 
 def _wanted(ask: Passage | None) -> tuple[str, str, str, Trust]:
@@ -239,29 +248,16 @@ def _done(end: Ending) -> Outcome | None:
     shipped = any(proof.kind not in ("test", "build") for proof in ranked)
     if not shipped and not all_done and not (ranked and end.edits and end.turn.ended):
         return None
-    title, named = _named(end)
-    newest = named or max(ranked, key=lambda proof: proof.place.line, default=None)
-    ask = (end.tasks_ask if all_done and named is None else None) or end.ask_at(
-        newest.prompt if newest else end.prompts, 4
-    )
-    asked, why, quote, trust = _wanted(ask)
-    if named is not None and named.what is not None:
-        quote, trust = named.what.line, "assistant"
-        if not (ask is not None and _about(ask.text, named.what.text)):
-            ask, why = None, ""
-    elif all_done and not asked:
-        asked, quote, trust = _listed(end), end.tasks.done[0].line, "assistant"
-    title = title or asked
+    title, why, quote, trust, ask = _done_as(end, all_done)
     if not title:
         return None
     anchor = max((proof.place for proof in ranked), key=lambda place: place.line, default=end.tasks.place)
     assert anchor is not None  # a proof or the list
     first = ask.place if ask is not None and ask.place.line <= anchor.line else anchor
-    body = "\n".join(f"- {line}" for line in _proof_lines(end, ranked, all_done))
     return Outcome(
         status="done",
         title=title,
-        body=body,
+        body="\n".join(f"- {line}" for line in _proof_lines(end, ranked, all_done)),
         why=why,
         quote=quote,
         trust=trust,
@@ -271,14 +267,43 @@ def _done(end: Ending) -> Outcome | None:
     )
 
 
-def _about(asked: str, done: str) -> bool:
-    """Whether an ask and what was done share a word of their own."""
-    return bool(own_words(asked) & own_words(done))
+def _done_as(end: Ending, all_done: bool) -> tuple[str, str, str, Trust, Passage | None]:
+    """What finished work is called: as a pull request or commit names it, as it was asked for, or as it was listed."""
+    title, named = _named(end)
+    if named is not None and named.what is not None:
+        ask = end.ask_at(named.prompt, 4)
+        if ask is not None and _about(ask.text, named.what.text):
+            return title, _wanted(ask)[1], named.what.line, "assistant", ask
+        return title, "", named.what.line, "assistant", None
+    ranked = end.proofs.ranked()
+    ask = end.tasks_ask if all_done and end.tasks_since >= end.prompts - 2 else None
+    if ask is None and ranked:
+        ask = end.telling_ask(max(proof.prompt for proof in ranked))
+    if ask is not None:
+        return *_wanted(ask), ask
+    if all_done:
+        return _listed(end), "", end.tasks.done[0].line, "assistant", None
+    return "", "", "", "assistant", None
+
+
+#: Steps that only prepare or check.
+_STEP: Final = re.compile(
+    r"(?:navigate|read|check|verify|review|analy[sz]e|examine|explore|look|find|search|investigate|understand|test|run|backup"
+    r"|create (?:a )?backup|verificar|revisar|analisar|analizar|confirm|confirmar|testar|probar|vérifier|prüfen|確認)",
+    re.IGNORECASE,
+)
 
 
 def _listed(end: Ending) -> str:
-    """The done items as a title."""
-    return cut("; ".join(cut(item.line, 60) for item in end.tasks.done[:3]), 160)
+    """The done items as a title: what was made before what was looked at."""
+    items = [item.line for item in end.tasks.done]
+    items = [item for item in items if not _STEP.match(item)] or items
+    return cut("; ".join(cut(item, 60) for item in items[:3]), 160)
+
+
+def _about(asked: str, done: str) -> bool:
+    """Whether an ask and what was done share a word of their own."""
+    return bool(own_words(asked) & own_words(done))
 
 
 def _proof_lines(end: Ending, ranked: list[Proof], all_done: bool) -> list[str]:

@@ -46,6 +46,9 @@ class Work:
         if event.outcome != "ok" or not isinstance(name, str):
             return
         self.attempts.changed(name.rpartition("/")[2][:100], said)
+        self._counted(event)
+
+    def _counted(self, event: Event) -> None:
         if not event.sidechain:
             self.ending.edits += 1
             self.ending.uncommitted += 1
@@ -65,8 +68,7 @@ class Work:
             name = _written(segment)
             if event.outcome == "ok" and name:
                 self.attempts.changed(name, said)
-                self.ending.edits += not event.sidechain
-                self.ending.uncommitted += not event.sidechain
+                self._counted(event)
             return None, ""
         output = visible(event.text)
         verdict = judge(event, family, exit_counts(command, segment), output)
