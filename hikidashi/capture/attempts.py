@@ -31,7 +31,8 @@ TRACKED: Final[frozenset[Family]] = frozenset(
 _SLIP: Final = re.compile(
     r"never used|unused|possibly '?(?:undefined|null)|implicitly has an? '?any|is not assignable|no-unused"
     r"|prettier|unexpected any|expected \d+ arguments|does not exist on type"
-    r"|is declared but|unescaped-entities|has no exported member|undefined: \w+$|cannot find module '\.|cannot use .{1,60} as ",
+    r"|is declared but|eslint|^\d+:\d+ +(?:error|warning)|unescaped-entities|has no exported member|undefined:"
+    r" \w+$|cannot find module '\.|cannot use .{1,60} as ",
     re.IGNORECASE,
 )
 

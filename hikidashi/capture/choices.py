@@ -27,7 +27,7 @@ _EN_LEAD: Final = (
 
 #: Cheap test first: one of these is in the lowered text of every pattern's matches.
 _MARKS: Final = (
-    "instead of", "rather than", " over ", "not ", "don't", "do not", "never ", "switch", "migrate",
+    "instead of", " want ", "rather than", " over ", "not ", "don't", "do not", "never ", "switch", "migrate",
     "move from", "prefer",
     "ではなく", "じゃなく", "でなく", "の代わり", "より", "やめて", "代替", "不要用", "别用", "改用",
     "而不是", "而非", "대신", "말고", "아니라",
@@ -116,7 +116,7 @@ _MARK: Final = re.compile("|".join(map(re.escape, _MARKS)), re.IGNORECASE)
 
 
 def _sentences(text: str) -> list[str]:
-    return [s for s in re.split(r"(?<=[.!?。！？])\s*(?=\S)|\n+", text) if s.strip()]
+    return [s for s in re.split(r"(?<=[.!?])\s+|(?<=[。！？])|\n+", text) if s.strip()]
 
 
 def contrastive_choice(text: str) -> str:

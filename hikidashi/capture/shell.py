@@ -159,7 +159,7 @@ def _unwrap(segment: Segment) -> Segment:
         else:
             break
     for length in (2, 1):
-        if len(words) > length and tuple(words[:length]) in _RUNNERS:
+        if len(words) > length and (words[0].rpartition("/")[2], *words[1:length]) in _RUNNERS:
             words = [word for word in words[length:] if word not in ("-y", "--yes", "-q")] or words
             break
     return Segment(words=words, after=segment.after, heredoc=segment.heredoc, writes=segment.writes)
