@@ -261,9 +261,13 @@ def ask_kind(text: str) -> AskKind:
     return "ask" if is_wish(line) or (len(head) > 600 and _HEADING.match(head)) else "weak"
 
 
+#: A line break inside a sentence: the next line goes on with a small letter.
+_JOINED: Final = re.compile(r"(?<=[^\s.!?:;,。！？：#>*-]) ?\n(?=[a-zà-öø-ÿа-я])")
+
+
 def _first_line(text: str) -> str:
     """The first line with words of its own, without marks in front."""
-    for line in text.split("\n"):
+    for line in _JOINED.sub(" ", text).split("\n"):
         stripped = _LEADING.sub("", line).strip(" *_#`=:")
         if content_words(stripped) >= 2 or len(stripped) > 40:
             return one_line(stripped)

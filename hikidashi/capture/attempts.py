@@ -14,12 +14,13 @@ from typing import Any, Final
 from hikidashi.capture.families import Family
 from hikidashi.capture.passages import Passage, Place, one_line
 from hikidashi.capture.verdicts import signature
+from hikidashi.redact import redact
 
 __all__ = ["Attempts", "Failure", "Solved", "command_key"]
 
 #: Commands and files that are remembered; the ones used longest ago are forgotten first.
 MAX_FAILURES: Final = 12
-MAX_EDITS: Final = 8
+MAX_EDITS: Final = 6
 
 #: Families in which a failure is worth remembering.
 TRACKED: Final[frozenset[Family]] = frozenset(
@@ -64,7 +65,16 @@ class Failure:
         """The JSON form."""
         said = self.diagnosis.to_state() if self.diagnosis else None
         parts = [self.command.to_state(), self.error.to_state(), self.last.to_state()]
-        return [self.key, self.sign, *parts, self.count, self.change, said, self.edits, self.gone]
+        return [
+            self.key,
+            self.sign,
+            *parts,
+            self.count,
+            self.change,
+            said,
+            [redact(name) for name in self.edits],
+            self.gone,
+        ]
 
     @classmethod
     def from_state(cls, data: Any) -> Failure:

@@ -22,7 +22,8 @@ _END: Final = r"[^.;:!?\n]{2,70}"
 _EN_LEAD: Final = (
     r"(?:^|[.!,;:—-]\s*|\b(?:please|let's|lets|we(?:'ll| will| should| must)|i(?:'d like to| want(?: you)? to|'d"
     r" prefer to)|you (?:should|must)"
-    r"|always|ok(?:ay)?|and|so|but|then)\s+)"
+    r"|we|always|ok(?:ay)?|and|so|but|then|just|also|here|please|from now on|going forward|in (?:the )?future"
+    r"|(?:in|for|on) (?:this|the|our|all|every|new) [\w-]+(?: [\w-]+)?),?\s+)"
 )
 
 #: Cheap test first: one of these is in the lowered text of every pattern's matches.

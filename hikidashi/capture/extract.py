@@ -74,6 +74,7 @@ class SessionFold:
         self._told: set[str] = set()
         #: The topic of the branch that was edited on last.
         self._branch = ""
+        self._branch_name = ""
         #: Something happened here that no other file told before.
         self._fresh = False
         self._digest = ""
@@ -143,7 +144,7 @@ class SessionFold:
         if self._spoken is not None:
             event, last_at = self._spoken
             text, place = event.text, Place.of(event, last_at)
-            self._said = Passage(text, place, 320)
+            self._said = Passage(text, place, 260)
             asks = "?" in text[-2_400:] or "？" in text[-2_400:] or "ption" in text[-2_400:]
             self._asked = Passage(text, place, 2_400, tail=True) if asks else None
             self._spoken = None
@@ -159,18 +160,20 @@ class SessionFold:
         kind = ask_kind(text)
         end.prompts += 1
         end.answers = end.answers + 1 if kind == "answer" else 0
-        ask = Passage(text, place, 600) if kind in ("ask", "plan") else None
+        choice = "" if kind == "plan" else contrastive_choice(text)
+        ask = Passage(text, place, 600) if kind in ("ask", "plan") and not choice else None
         end.turn = Turn(ask=ask, ended=False)
         self._latest = (event, self.last_at)
         if ask is not None:
             end.asked(ask)
         if kind not in ("paste", "command"):
             for ticket in tickets_in(text[:1_000]):
-                self._topics.setdefault(f"ticket:{ticket}")
+                if len(self._topics) < MAX_TOPICS:
+                    self._topics.setdefault(f"ticket:{ticket}")
         if not event.repeat:
-            self._decide(event, place, kind == "plan")
+            self._decide(event, place, choice, kind == "plan")
 
-    def _decide(self, event: Event, place: Place, plan: bool) -> None:
+    def _decide(self, event: Event, place: Place, choice: str, plan: bool) -> None:
         """Decisions that a prompt holds."""
         found, first = None, place
         if plan:
@@ -179,7 +182,7 @@ class SessionFold:
             found = decisions.picked_option(event.text, self._asked.text)
             first = self._asked.place if found else place
         if found is None and not plan:
-            found = decisions.stated_choice(contrastive_choice(event.text))
+            found = decisions.stated_choice(choice)
         if found is not None:
             self._emit_decision(found, first, place)
 
@@ -262,16 +265,20 @@ class SessionFold:
             end.tasks_ask, end.tasks_since = end.ask_at(end.prompts, end.answers), end.prompts
 
     def _note_branch(self, event: Event) -> None:
-        topic = branch_topic(event.branch)
-        if topic:
-            self._branch = topic
-            if len(self._topics) < MAX_TOPICS:
-                self._topics.setdefault(topic)
+        """An edit on a branch: the branch, and the tickets named so far, are what this session works on."""
+        if event.branch != self._branch_name:
+            self._branch_name = event.branch
+            topic = redact(branch_topic(event.branch))
+            if topic:
+                self._branch = topic
+                if len(self._topics) < MAX_TOPICS:
+                    self._topics.setdefault(topic)
+        if event.repeat:
+            return
         for key in self._topics:
             if key not in self._told:
                 self._told.add(key)
-                if not event.repeat:
-                    self.signals.append(Signal(kind="topic", key=key, at=event.at or self.last_at))
+                self.signals.append(Signal(kind="topic", key=key, at=event.at or self.last_at))
 
     def _topic(self) -> str:
         """What ties this session to others: a branch's ticket, else one that a person named, else a branch."""
@@ -298,7 +305,7 @@ class SessionFold:
             "hard": end.hard.to_state() if end.hard else None,
             "turn": end.turn.to_state(),
             "attempts": self._attempts.to_state(),
-            "topics": [redact(topic) for topic in self._topics],
+            "topics": list(self._topics),
             "told": sorted(self._told),
             "branch": self._branch,
             "fresh": self._fresh,

@@ -71,7 +71,11 @@ _PREFIXES: Final[dict[tuple[str, ...], Family]] = {
     ("terraform", "apply"): "deploy", ("serverless", "deploy"): "deploy", ("sls", "deploy"): "deploy",
     ("firebase", "deploy"): "deploy", ("wrangler", "deploy"): "deploy", ("wrangler", "publish"): "deploy",
     ("netlify", "deploy"): "deploy", ("gcloud", "app", "deploy"): "deploy", ("gcloud", "run", "deploy"): "deploy",
-    ("cdk", "deploy"): "deploy", ("sam", "deploy"): "deploy", ("ansible-playbook",): "deploy",
+    ("aws", "s3", "sync"): "deploy",
+    ("aws", "ecs", "update-service"): "deploy", ("aws", "lambda", "update-function-code"): "deploy",
+    ("gcloud", "functions", "deploy"): "deploy", ("az", "webapp", "up"): "deploy", ("az", "webapp", "deploy"): "deploy",
+    ("heroku", "container:release"): "deploy", ("surge",): "deploy", ("cdk", "deploy"): "deploy",
+    ("git", "push", "heroku"): "deploy", ("sam", "deploy"): "deploy", ("ansible-playbook",): "deploy",
     ("cap", "deploy"): "deploy",
     ("supabase", "functions", "deploy"): "deploy", ("docker", "stack", "deploy"): "deploy", ("eb", "deploy"): "deploy",
     ("npm", "publish"): "publish", ("pnpm", "publish"): "publish", ("yarn", "publish"): "publish",
@@ -107,6 +111,7 @@ _TASKS: Final[tuple[tuple[str, Family], ...]] = (
     ("type-check", "lint"),
     ("lint", "lint"), ("vet", "lint"), ("deploy", "deploy"), ("publish", "publish"), ("release", "publish"),
     ("migrate", "migrate"), ("build", "build"), ("assemble", "build"), ("compile", "build"), ("check", "test"),
+    ("dist", "build"), ("bundle", "build"), ("package", "build"),
     ("fmt", "lint"), ("format", "lint"), ("install", "install"),
 )  # fmt: skip
 
@@ -124,33 +129,27 @@ def _task_family(words: list[str]) -> Family:
 
 def _segment_family(segment: Segment) -> Family:
     program, words = segment.program, segment.words
+    if program == "git" and len(words) > 3 and words[1] == "-C":
+        return _segment_family(Segment(words=["git", *words[3:]]))
     for length in (3, 2, 1):
         found = _PREFIXES.get((program, *words[1:length]))
         if found is not None and len(words) >= length:
-            if (
-                found == "deploy"
-                and program == "vercel"
-                and len(words) > 1
-                and not words[1].startswith("-")
-                and words[1] != "deploy"
-            ):
-                return "look"
-            return found
+            return (
+                "look" if program == "vercel" and words[1:2] and words[1].isalpha() and words[1] != "deploy" else found
+            )
+    if program == "aws" and words[1:3] == ["s3", "cp"] and "--recursive" in words:
+        return "deploy"
     if program in _TEST:
         return "test"
     if program in _LINT:
         return "lint"
-    if program == "git" and len(words) > 3 and words[1] == "-C":
-        return _segment_family(Segment(words=["git", *words[3:]]))
-    if program in ("sed", "perl") and any(w.startswith(("-i", "-pi")) for w in words[1:3]):
-        return "edit"
-    if program in ("cat", "tee") and segment.heredoc:
+    if (program in ("sed", "perl") and any(w.startswith(("-i", "-pi")) for w in words[1:3])) or (
+        program in ("cat", "tee") and segment.heredoc
+    ):
         return "edit"
     if program in _TASK_RUNNERS:
         return _task_family([program, *words[1:]])
-    if program in _LOOK or (program == "git" and len(words) > 1):
-        return "look"
-    return "other"
+    return "look" if program in _LOOK or (program == "git" and len(words) > 1) else "other"
 
 
 #: A command of one simple part: nothing is joined to it, nothing is written.

@@ -23,7 +23,7 @@ __all__ = ["CHUNK_BYTES", "Reader"]
 _SQL: Final = queries("capture")
 
 #: A longer file is committed in pieces of about this size, so that memory stays bounded and a crash costs little.
-CHUNK_BYTES: Final = 16 << 20
+CHUNK_BYTES: int = 16 << 20
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Reader:
     settle_after: timedelta
     max_line_bytes: int
     report: ExtractReport
-    chunk_bytes: int = CHUNK_BYTES
+    chunk_bytes: int
 
     def read(self, host: Host, file: SessionFile, *, explicit: bool) -> None:
         """Take what is new in one transcript. `explicit`: whatever its working folder was, and at rest."""

@@ -178,7 +178,7 @@ def _stopped(end: Ending) -> Place | None:
 def _all_done(end: Ending) -> bool:
     """Whether the last prompt's list is done to its last item, and something was changed for it."""
     tasks = end.tasks
-    return bool(tasks.done) and not tasks.open and end.turn.changes > 0 and tasks.prompt == end.prompts
+    return bool(tasks.done) and not tasks.unticked and end.turn.changes > 0 and tasks.prompt == end.prompts
 
 
 def _wanted(ask: Passage | None) -> tuple[str, str, str, Trust]:
@@ -283,6 +283,10 @@ def _done_as(end: Ending, all_done: bool) -> tuple[str, str, str, Trust, Passage
         return *_wanted(ask), ask
     if all_done:
         return _listed(end), "", end.tasks.done[0].line, "assistant", None
+    out = next((proof for proof in ranked if proof.kind in ("deploy", "publish")), None)
+    if out is not None:
+        word = "Deployed" if out.kind == "deploy" else "Published"
+        return f"{word}: {out.line.line.removesuffix(' succeeded')}", "", "", "assistant", None
     return "", "", "", "assistant", None
 
 

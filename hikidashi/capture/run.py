@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from filelock import FileLock, Timeout
 
 from hikidashi.atomic import FILE_MODE, storage_errors
+from hikidashi.capture import reading
 from hikidashi.capture.follow import Belonging, Watermark, path_text
 from hikidashi.capture.reading import Reader
 from hikidashi.capture.report import ExtractReport
@@ -178,18 +179,7 @@ class _Extraction:
     def _read(self, found: Found, *, explicit: bool) -> None:
         if not found:
             return
-        seen = SeenKeys(self._connection, bytes_ahead=sum(file.size for _host, file in found))
-        reader = Reader(
-            connection=self._connection,
-            store=self._store,
-            clock=self._clock,
-            checkpoint=self._checkpoint,
-            seen=seen,
-            belonging=Belonging(self._workspace.root),
-            settle_after=timedelta(minutes=self._settings.capture.settle_minutes),
-            max_line_bytes=self._settings.capture.max_line_bytes,
-            report=self.report,
-        )
+        reader = self.reader(found)
         written = len(self.report.new)
         for number, (host, file) in enumerate(found):
             if self._progress is not None:
@@ -199,6 +189,21 @@ class _Extraction:
                 self._write_files()
                 written = len(self.report.new)
         self._write_files()
+
+    def reader(self, found: Found) -> Reader:
+        """The reader of these files."""
+        return Reader(
+            connection=self._connection,
+            store=self._store,
+            clock=self._clock,
+            checkpoint=self._checkpoint,
+            seen=SeenKeys(self._connection, bytes_ahead=sum(file.size for _host, file in found)),
+            belonging=Belonging(self._workspace.root),
+            settle_after=timedelta(minutes=self._settings.capture.settle_minutes),
+            max_line_bytes=self._settings.capture.max_line_bytes,
+            report=self.report,
+            chunk_bytes=reading.CHUNK_BYTES,
+        )
 
     def _write_files(self) -> None:
         self._store.flush_pending()

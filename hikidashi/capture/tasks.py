@@ -28,10 +28,17 @@ class Tasks:
         self.place: Place | None = None
         #: Number of the prompt during which it was changed last.
         self.prompt = 0
+        #: Items were given to others of a team, who tick them off in sessions of their own.
+        self.shared = False
 
     @property
     def open(self) -> list[Passage]:
-        """Items that are not done, in order."""
+        """Items that are not done, in order; none of a list whose state stands elsewhere."""
+        return [] if self.shared else self.unticked
+
+    @property
+    def unticked(self) -> list[Passage]:
+        """Items that are not ticked off here, in order."""
         return [words for words, status in self.items.values() if status not in ("completed", "deleted", "cancelled")]
 
     @property
@@ -55,7 +62,7 @@ class Tasks:
                 items[str(number)] = (Passage(todo["content"], place, MAX_ITEM), str(todo.get("status", "pending")))
         fresh = not old or not any(words.text in old for words, _status in items.values())
         if items:
-            self.items, self.place, self.prompt = items, place, prompt
+            self.items, self.place, self.prompt, self.shared = items, place, prompt, False
         return fresh and bool(items)
 
     def create(self, given: dict[str, object], output: str, place: Place, prompt: int) -> bool:
@@ -63,9 +70,9 @@ class Tasks:
         subject = given.get("subject")
         if not isinstance(subject, str) or len(self.items) >= MAX_ITEMS:
             return False
-        fresh = not self.open
+        fresh = not self.unticked
         if fresh:
-            self.items = {}
+            self.items, self.shared = {}, False
         match = _TASK_NUMBER.search(output)
         self.items[match.group(1) if match else f"+{len(self.items)}"] = (Passage(subject, place, MAX_ITEM), "pending")
         self.place, self.prompt = place, prompt
@@ -74,6 +81,7 @@ class Tasks:
     def update(self, given: dict[str, object], place: Place, prompt: int) -> None:
         """`TaskUpdate`: one item's status."""
         key, status = str(given.get("taskId", "")), given.get("status")
+        self.shared = self.shared or bool(given.get("owner"))
         if key in self.items and isinstance(status, str):
             self.items[key] = (self.items[key][0], status)
             self.place, self.prompt = place, prompt
@@ -81,14 +89,14 @@ class Tasks:
     def to_state(self) -> list[Any]:
         """The JSON form."""
         items = [[key, words.text, status] for key, (words, status) in self.items.items()]
-        return [items, self.place.to_state() if self.place else None, self.prompt]
+        return [items, self.place.to_state() if self.place else None, self.prompt, self.shared]
 
     @classmethod
     def from_state(cls, data: Any) -> Tasks:
         """Read `to_state`'s form."""
         tasks = cls()
         tasks.place = Place.from_state(data[1]) if data[1] else None
-        tasks.prompt = data[2]
+        tasks.prompt, tasks.shared = data[2], data[3]
         if tasks.place is not None:
             for key, words, status in data[0]:
                 tasks.items[key] = (Passage(words, tasks.place, MAX_ITEM, clean=True), status)

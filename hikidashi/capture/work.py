@@ -45,7 +45,7 @@ class Work:
         name = event.input.get("file_path") or event.input.get("notebook_path")
         if event.outcome != "ok" or not isinstance(name, str):
             return
-        self.attempts.changed(name.rpartition("/")[2][:100], said)
+        self.attempts.changed(name.rpartition("/")[2][:80], said)
         self._counted(event)
 
     def _counted(self, event: Event) -> None:
@@ -148,4 +148,4 @@ def _read(line: str) -> tuple[Command, Family, Segment] | None:
 def _written(segment: Segment) -> str:
     """The file that an editing command wrote; '' when it is not told or only temporary."""
     name = segment.writes or (segment.words[-1] if segment.program in ("sed", "perl", "tee") else "")
-    return "" if name.startswith("/tmp/") else name.rpartition("/")[2][:100]
+    return "" if name.startswith("/tmp/") else name.rpartition("/")[2][:80]

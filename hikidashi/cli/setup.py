@@ -13,9 +13,9 @@ from hikidashi.cli.capture import run_extraction, show_extraction
 from hikidashi.cli.context import opened
 from hikidashi.cli.output import amount, confirmed, emit_json, json_option, say, size, table, yes_option
 from hikidashi.errors import UsageError
+from hikidashi.staging.pause import paused_since, set_paused
 from hikidashi.times import now
 from hikidashi.worker.adopt import TrustReport, found_workspace, preview_trust, trust_workspace
-from hikidashi.staging.pause import paused_since, set_paused
 
 __all__ = ["init_command", "pause_command", "resume_command", "trust_command"]
 

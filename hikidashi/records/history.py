@@ -68,6 +68,8 @@ class History:
         self._path = path
         self._objects = ObjectFiles(path / "objects")
         self._refs = DiskRefsContainer(str(path))
+        #: What the last `commit` did about loose objects; None when there were few.
+        self.packed: PackReport | None = None
         self._blobs: dict[str, bytes] = {}
         self._ids: dict[bytes, str] = {}
         self._folders: dict[str, dict[str, tuple[bool, str]]] = {}
@@ -135,7 +137,7 @@ class History:
             if parent is not None and tip != parent:
                 raise Conflict("the history moved on since it was read; run the same command again")
             if self._objects.many_loose(PACK_LIMIT):
-                self._objects.pack_loose()
+                self.packed = self._objects.pack_loose()
             message = commit_message(subject, body, trailers or {}, author)
             commit_id = self._write(tree, tip, author, message, at)
             write_atomic(self._path / MAIN, f"{commit_id}\n".encode())

@@ -30,11 +30,14 @@ __all__ = [
 #: A larger file is no record and is not read.
 MAX_FILE_BYTES: Final = 1024 * 1024
 
+#: Folders further down than this are not read.
+MAX_DEPTH: Final = 16
+
 _TOPS: Final = ("memory", "knowledge")
 _NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 #: `#slug` that stands alone: not a heading, not part of a word, a path, a URL or an HTML entity.
-_REFERENCE: Final = re.compile(r"(?<![\w/&#.:=-])#([a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?)(?![\w/-])")
+_REFERENCE: Final = re.compile(r"(?<![\w/&#.:=\\-])#([a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?)(?![\w/-])")
 _FENCE: Final = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
 _CODE_SPAN: Final = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 
@@ -69,32 +72,39 @@ def read_tree(workspace: RecordsHome) -> LoadedTree:
     when a file cannot be read.
     """
     loaded = LoadedTree()
-    for top in _TOPS:
-        with storage_errors(f"read {workspace.home / top}"):
-            _read_folder(workspace.home / top, top, loaded)
+    folders = [(workspace.home / top, top) for top in _TOPS]
+    while folders:
+        folder, path = folders.pop()
+        with storage_errors(f"read {folder}"):
+            folders += _read_folder(folder, path, loaded)
     loaded.findings.sort()
     return loaded
 
 
-def _read_folder(folder: Path, prefix: str, loaded: LoadedTree) -> None:
+def _read_folder(folder: Path, prefix: str, loaded: LoadedTree) -> list[tuple[Path, str]]:
+    """Take in the files of one folder; gives the folders in it."""
     try:
         if not stat.S_ISDIR(folder.lstat().st_mode):
             loaded.findings.append(found("H125", prefix, 0, "not a folder of our own"))
-            return
+            return []
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
     except FileNotFoundError:
-        return
+        return []
+    inner = []
     for entry in entries:
         path = f"{prefix}/{entry.name}"
         if entry.name.startswith("."):
             continue
         if "\\" in entry.name or any(unicodedata.category(c) in ("Cc", "Cs") for c in entry.name):
             loaded.findings.append(found("H116", ascii(path)[1:-1], 0, "a character that no name here may have"))
-        elif entry.is_dir(follow_symlinks=False):
-            _read_folder(folder / entry.name, path, loaded)
-        else:
+        elif not entry.is_dir(follow_symlinks=False):
             _read_file(folder / entry.name, path, loaded)
+        elif path.count("/") > MAX_DEPTH:
+            loaded.findings.append(found("H117", path, 0, f"folders more than {MAX_DEPTH} deep"))
+        else:
+            inner.append((folder / entry.name, path))
+    return inner
 
 
 def _read_file(file: Path, path: str, loaded: LoadedTree) -> None:

@@ -202,7 +202,7 @@ def _source_errors(context: Transition, change: _Change, changed: frozenset[str]
         rows = {name.removeprefix(REPORT) for name in _rows(change)} & context.report
         origins = [before.get(path) for slug in rows for path in before.slugs.get(slug, ())]
         allowed |= {source for record in origins if record is not None for source in record.sources}
-    if context.phase == "cleanup":
+    if context.phase == "cleanup" and not allowed.issuperset(new):
         allowed |= {source for record in _touched(changed, before) for source in record.sources}
     for source in dict.fromkeys(new):
         if source not in allowed:
@@ -228,7 +228,11 @@ def _trust_errors(context: Transition, change: _Change, changed: frozenset[str],
     old, new, path = change.before, change.after, change.path
     if not new.trust:
         return
-    evidence: list[str] = [context.entries[name][1] for name in sorted(change.named) if name in context.entries]
+    evidence: list[str] = [
+        trust
+        for _, trust, kind in (context.entries[name] for name in sorted(change.named) if name in context.entries)
+        if not (new.kind == "request" and kind == "attempt")  # evidence of an outcome, in a section of its own
+    ]
     if context.phase == "cleanup":
         evidence = [record.trust for record in _ingredients(change, changed, before) if record.trust]
     lowest = max(map(trust_rank, evidence), default=0)
@@ -247,6 +251,8 @@ def _ingredients(change: _Change, changed: frozenset[str], before: Library) -> l
     """The records that the written one takes in: by their sources, or for a new one without any, all touched."""
     old = set(change.before.sources) if change.before is not None else set()
     gained = set(change.after.sources) - old
+    if change.before is not None and not gained:
+        return []
     touched = [record for record in _touched(changed, before) if record.path != change.path]
     shared = [record for record in touched if gained & set(record.sources)]
     return touched if change.before is None and not shared else shared

@@ -89,7 +89,7 @@ class Family:
     not_after: str = ""
     #: Random base64 follows: `+` and `/` may come at once, so the cheap test of `Prefilter` cannot see it.
     base64: bool = False
-    #: Last word on the body.
+    #: Last word on a whole body.
     check: Callable[[str], bool] | None = None
     _run: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
@@ -122,12 +122,14 @@ class Family:
                 at = text.find(prefix, max(match.end(), at + len(prefix)))
 
     def _left(self, text: str, at: int) -> int:
-        low = max(0, at - self.length)
+        low = start = max(0, at - self.length)
         run = text[low:at]
         for offset in range(len(run), 0, -1):
             if self._run.fullmatch(run, offset - 1, offset) is None:
-                return low + offset
-        return low
+                start = low + offset
+                break
+        # The letter of an escape such as `\\n` is not part of the token.
+        return start + (text[start] in "nrtbf" and text[start - 1 : start] == "\\")
 
     def _end(self, text: str, start: int, body_start: int, run_end: int) -> int:
         """Where the token ends; 0 when this is none."""
@@ -143,7 +145,9 @@ class Family:
             return 0
         if not whole and (size < CUT_LENGTH or size > self.length or not _is_mixed(body)):
             return 0
-        if is_variable(body) or _WORDS_ONLY.fullmatch(body) or (self.check is not None and not self.check(body)):
+        if is_variable(body) or _WORDS_ONLY.fullmatch(body):
+            return 0
+        if whole and self.check is not None and not self.check(body):
             return 0
         return end
 

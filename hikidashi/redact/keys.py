@@ -35,7 +35,9 @@ _HEADER: Final = r"(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): ?[^\n
 _LINES: Final = re.compile(
     rf"(?:{_GAP}{{0,40}}+(?:{_HEADER}|[A-Za-z0-9+/=]{{20,}}+))*+(?:{_GAP}{{0,8}}[A-Za-z0-9+/=]{{1,80}}+\Z)?"
 )
-_PUTTY: Final = re.compile(r"Private-Lines: \d{1,3}(?:\\[rn]|\s)*(?P<secret>(?:[A-Za-z0-9+/=]{16,}+(?:\\[rn]|\s)*)+)")
+_PUTTY: Final = re.compile(
+    r"Private-Lines: \d{1,3}(?:\\{1,4}[rn]|\s)*+(?P<secret>(?:[A-Za-z0-9+/=]{16,}+(?:\\{1,4}[rn]|\s)*+)+)"
+)
 
 _JWT: Final = re.compile(r"eyJ[A-Za-z0-9_\-]{8,8192}+(?:\.[A-Za-z0-9_\-]*+){1,4}")
 _TELEGRAM: Final = re.compile(r":AA(?:[A-Za-z0-9_\-]{32,34}(?![A-Za-z0-9_\-])|[A-Za-z0-9_\-]{12,31}\Z)")
@@ -47,7 +49,7 @@ _TWILIO: Final = re.compile(
     r"AC[0-9a-f]{32}(?:[\"'\s:,;|=]){1,8}(?:[A-Za-z_]{1,24}[\"'\s:=]{1,6})?(?P<secret>[0-9a-f]{32})(?![0-9a-f])"
 )
 _AWS_ID: Final = re.compile(r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])")
-_AWS_SECRET: Final = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+_AWS_SECRET: Final = re.compile(r"(?:(?<![A-Za-z0-9/+=])|(?<=\\[nrt]))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 
 
 def find_pem(text: str, low: str) -> Iterator[Secret]:
@@ -142,7 +144,10 @@ def find_discord(text: str, low: str) -> Iterator[Secret]:
     """Discord bot tokens: base64 of the bot's numeric id, six characters, 27 or more."""
     for match in _DISCORD.finditer(text):
         head = text[max(0, match.start() - 30) : match.start()]
-        part = head[len(head.rstrip(_WORD_CHARACTERS)) :].lstrip("-_")
+        before = head.rstrip(_WORD_CHARACTERS)
+        part = head[len(before) :].lstrip("-_")
+        if before.endswith("\\") and part[:1] in ("n", "r", "t"):
+            part = part[1:]  # the letter of an escape such as `\n`
         if len(part) < 22:
             continue
         try:

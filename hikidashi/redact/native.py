@@ -18,7 +18,7 @@ from hikidashi.redact.values import (
     is_variable,
 )
 
-__all__ = ["find_native"]
+__all__ = ["WORDS", "find_native"]
 
 #: Names in other scripts -> how much they prove. A value follows a colon, an equals sign or a particle.
 _NATIVE: Final = {
@@ -46,6 +46,8 @@ _NATIVE: Final = {
     "токен": Strength.STRONG,
     "contraseña": Strength.PASSWORD,
 }
+#: One character of each word: those are found much faster than words.
+WORDS: Final = ("ー", "暗", "合", "秘", "認", "密", "口令", "令牌", "비", "토", "парол", "токен", "contrase")
 _NATIVE_VALUE: Final = re.compile(
     r"[」』\"'`*）)\]】]{0,3}[ \t　]{0,4}"
     r"(?:(?P<op>[:：=＝])|はこちら[:：]|は、?|が|を|に|是|为|為|[은는이가를을]|(?=[「『]))[*_]{0,2}[ \t　\n]{0,4}"

@@ -1,4 +1,4 @@
-"""Secrets known by where they stand: URLs, HTTP headers, options of well-known commands, connection strings.
+"""Secrets known by where they stand: URLs, HTTP headers, connection strings.
 
 Every finder walks from one cheap anchor to the next and looks at a bounded neighbourhood of each.
 """
@@ -15,9 +15,9 @@ from hikidashi.redact.families import Secret
 from hikidashi.redact.values import is_placeholder, is_random, is_variable, word_set
 
 __all__ = [
+    "command_before",
     "find_bearer",
     "find_cookies",
-    "find_options",
     "find_signatures",
     "find_url_passwords",
     "is_basic_credential",
@@ -44,6 +44,7 @@ _HOOK_KINDS: Final = {
     "teams": "teams-webhook",
     "chat": "google-chat-webhook",
 }
+_BREAK: Final = re.compile(r"[\s\"'`]|\\[nrt]")
 _GO_DSN: Final = re.compile(r"[^\s:@\"'`/=]{1,64}:(?P<secret>[^\s\"'`]{1,128})")
 _JDBC_THIN: Final = re.compile(r"[\w$#]{1,64}/(?P<secret>[^\s\"'@/]{1,128})@")
 
@@ -61,39 +62,6 @@ _COOKIE_OPTION: Final = re.compile(
 _COOKIE_ATTRIBUTES: Final = word_set("path domain expires max-age secure httponly samesite partitioned priority")
 
 _SIGNATURE: Final = re.compile(r"=(?P<secret>[A-Za-z0-9+/_\-]{40,512}+(?:%[0-9A-Fa-f]{2}|=){0,3})(?![A-Za-z0-9])")
-
-_VALUE: Final = r"(?P<quote>\\?[\"'])?(?P<secret>(?(quote)[^\"'\n\\]{1,256}|[^\s\"'`;|&<>\\]{1,256}))"
-_PAIR: Final = (
-    r"(?P<quote>\\?[\"'])?(?P<user>[^\s:\"'\\/]{0,128}):(?P<secret>(?(quote)[^\"'\n\\]{1,256}|[^\s\"'`;|&<>\\]{1,256}))"
-)
-_USER_OPTION: Final = re.compile(
-    rf"(?:-[a-zA-Z]{{0,6}}u|--user|--proxy-user|-U|-a|--auth)(?:[ \t=]{{1,4}}|(?=[\"'\\])|(?<=u)){_PAIR}"
-)
-_GLUED: Final = re.compile(rf"-p{_VALUE}")
-_SPACED: Final = re.compile(rf"-[a-zA-Z]{{0,6}}(?P<flag>[pPaw])[ \t]{{1,4}}{_VALUE}")
-_OPTION: Final = re.compile(r" -(?:[a-z]{0,6}[upaw]|-user|-proxy-user|-auth|p)")
-#: `-p 8080:80` publishes a port.
-_PORTS: Final = re.compile(r"[\d.]*:?[\d.]+:[\d.]+(?:/tcp|/udp)?|\d{1,5}")
-#: Commands whose option takes `user:password`, a password glued to `-p`, or one after a space.
-_TAKES_PAIR: Final = ("curl", "http ", "https ", "xh ", "wget")
-_TAKES_GLUED: Final = ("mysql", "mariadb", "7z ", "7za ", "sshpass")
-_TAKES_SPACED: Final = {
-    "p": (
-        "sshpass",
-        "docker login",
-        "podman login",
-        "mongo",
-        "helm registry login",
-        "az login",
-        "oc login",
-        "twine",
-        "cqlsh",
-    ),
-    "P": ("unzip", "zip ", "sqlcmd", "bcp "),
-    "a": ("redis-cli", "valkey-cli"),
-    "w": ("ldap",),
-}
-_PASS_SOURCE: Final = re.compile(r"-(?:pass|passin|passout)[ \t]{1,4}[\"']?pass:(?P<secret>[^\s\"'`;|&\\]{1,256})")
 
 
 def find_url_passwords(text: str, low: str) -> Iterator[Secret]:
@@ -128,8 +96,10 @@ def _password_in_url(text: str, at: int) -> tuple[int, int] | None:
 
 def _find_dsn_passwords(text: str) -> Iterator[Secret]:
     at = text.find("@tcp(")
+    done = 0
     while at >= 0:
-        words = text[max(0, at - 200) : at].replace('"', " ").replace("'", " ").replace("`", " ").split(" ")
+        words = _BREAK.split(text[max(done, at - 200) : at])
+        done = at + 5
         match = _GO_DSN.fullmatch(words[-1].rpartition("=")[2] if "=" in words[-1].partition(":")[0] else words[-1])
         if match is not None and not is_variable(match["secret"]):
             yield Secret("url-password", at - len(match["secret"]), at)
@@ -179,10 +149,10 @@ def find_cookies(text: str, low: str) -> Iterator[Secret]:
             if name not in _COOKIE_ATTRIBUTES and not is_placeholder(text[start:end]):
                 yield Secret("cookie", start, end)
         at = low.find("cookie", at + 6 if match is None else match.end())
-    at = low.find(" -b ")
+    at = low.find(" -b ") if "curl" in low else -1
     while at >= 0:
         match = _COOKIE_OPTION.match(text, at)
-        if match is not None and "curl" in _command_before(low, at) and not is_placeholder(match["secret"]):
+        if match is not None and "curl" in command_before(low, at) and not is_placeholder(match["secret"]):
             yield Secret("cookie", *match.span("secret"))
         at = low.find(" -b ", at + 4)
 
@@ -198,33 +168,8 @@ def find_signatures(text: str, low: str) -> Iterator[Secret]:
             at = low.find(anchor, at + len(anchor))
 
 
-def _command_before(low: str, at: int) -> str:
+def command_before(low: str, at: int) -> str:
     """The command that the option at `at` belongs to: from the last separator, at most 400 characters."""
     floor = max(0, at - 400)
     start = max(low.rfind(mark, floor, at) for mark in ("\n", ";", "|", "&&", "\\n"))
     return low[max(start + 1, floor) : at] + " "
-
-
-def find_options(text: str, low: str) -> Iterator[Secret]:
-    """`curl -u user:password`, `mysql -pPASSWORD`, `sshpass -p PASSWORD`, `redis-cli -a PASSWORD` and such."""
-    for option in _OPTION.finditer(low):
-        place = _option_value(text, low, option.start() + 1)
-        if place is not None:
-            yield Secret("password", *place)
-
-
-def _option_value(text: str, low: str, at: int) -> tuple[int, int] | None:
-    if (match := _PASS_SOURCE.match(text, at)) is not None:
-        return None if is_variable(match["secret"]) else match.span("secret")
-    for pattern, commands in ((_USER_OPTION, _TAKES_PAIR), (_GLUED, _TAKES_GLUED), (_SPACED, ())):
-        match = pattern.match(text, at)
-        if match is None:
-            continue
-        value = match["secret"]
-        if is_variable(value) or value.startswith("-") or _PORTS.fullmatch(value):
-            continue
-        takers = commands or _TAKES_SPACED.get(match["flag"], ())
-        before = _command_before(low, at)
-        if any(taker in before for taker in takers):
-            return match.span("secret")
-    return None

@@ -1,89 +1,105 @@
 """The cheap look at a text that says which families of tokens are worth looking for.
 
 Nearly all text holds no token, and a hundred searches over all of it would be slow. A token contains a run of
-at least fifteen characters of `A-Za-z0-9_-.~`; such runs are rare in prose and a small part of logs. Only they
-are searched for prefixes, with one pattern.
+at least twenty characters of `A-Za-z0-9_-.~`; such runs are rare in prose and a small part of logs. Only they
+are searched for prefixes.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+from itertools import chain
 from typing import Final
 
 from hikidashi.redact.families import CUT_LENGTH, Family
 
 __all__ = ["MINIMUM_RUN", "Prefilter", "long_runs"]
 
-#: The shortest prefix that counts as one (3) and what must follow it.
-MINIMUM_RUN: Final = 3 + CUT_LENGTH
+#: No token is shorter, but for one that the end of the text cuts off: the last run counts whatever its length.
+MINIMUM_RUN: Final = 20
 
 _RUN_CHARACTERS: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~")
 _MARK: Final = bytes(ord("a") if code in _RUN_CHARACTERS else ord(" ") for code in range(256))
+_SPLIT: Final = bytes(code if code < 128 and chr(code).isalnum() else ord(" ") for code in range(256))
+_SHORTEST_PREFIX: Final = 2
+#: What may stand behind a token that the end of the text cuts off.
+_AFTER_CUT: Final = b"\"'`\n\r)}] "
 _NEEDLE: Final = b"a" * MINIMUM_RUN
 
 
-def long_runs(data: bytes) -> str:
-    """The runs of at least `MINIMUM_RUN` run characters in `data`, each after a space.
+def long_runs(data: bytes) -> bytes:
+    """The different runs of at least `MINIMUM_RUN` run characters in `data`, with spaces between them.
 
-    The search runs over a copy in which every character is `a` or a space: finding fifteen `a` is a fast
+    The search runs over a copy in which every character is `a` or a space: finding twenty `a` is a fast
     substring search, where splitting the text into words would make an object of each.
     """
     marked = data.translate(_MARK)
-    runs: list[bytes] = [b" "]
+    runs: set[bytes] = set()
     start = marked.find(_NEEDLE)
     while start >= 0:
         end = marked.find(b" ", start + MINIMUM_RUN)
         if end < 0:
             end = len(data)
-        runs.append(data[start:end])
+        runs.add(data[start:end])
         start = marked.find(_NEEDLE, end)
-    return b" ".join(runs).decode("ascii")
+    tail = data.rstrip(_AFTER_CUT)
+    last = tail[marked.rfind(b" ", 0, len(tail)) + 1 :]
+    if len(last) >= _SHORTEST_PREFIX + CUT_LENGTH:
+        runs.add(last)
+    return b" ".join(runs)
 
 
 class Prefilter:
-    """Says which families may have a token in a text; never leaves out one that has."""
+    """Says which families may have a token in a text; never leaves out one that has.
+
+    The runs are split into words of letters and digits. A prefix such as `ghp_` needs the whole word `ghp`,
+    one such as `AKIA` a word that starts with it; only prefixes that pass are searched for.
+    """
 
     def __init__(self, families: Iterable[Family]) -> None:
+        #: Prefixes that are looked for in the whole text, and in all runs.
         self._everywhere: list[tuple[str, Family]] = []
-        self._by_root: dict[str, list[Family]] = {}
-        in_runs: list[tuple[str, Family]] = []
+        self._in_runs: list[tuple[bytes, Family]] = []
+        #: The word that a prefix starts with, or the first characters of one -> prefixes.
+        self._by_word: dict[bytes, list[tuple[bytes, Family]]] = {}
+        self._by_head: dict[bytes, list[tuple[bytes, Family]]] = {}
         for family in families:
             for prefix in family.prefixes:
-                seen_in_runs = not family.base64 and _RUN_CHARACTERS.issuperset(prefix.encode())
-                (in_runs if seen_in_runs else self._everywhere).append((prefix, family))
-        prefixes = {prefix for prefix, _ in in_runs}
-        roots = {prefix for prefix in prefixes if not any(prefix.startswith(p) for p in prefixes - {prefix})}
-        inner = {prefix for prefix, family in in_runs if family.infix}
-        for prefix, family in in_runs:
-            root = next(root for root in roots if prefix.startswith(root))
-            if family not in self._by_root.setdefault(root, []):
-                self._by_root[root].append(family)
-        self._pattern = re.compile("|".join(_branch(first, roots, inner) for first in sorted({r[0] for r in roots})))
+                word = _first_word(prefix)
+                if family.base64 or not _RUN_CHARACTERS.issuperset(prefix.encode()):
+                    self._everywhere.append((prefix, family))
+                elif family.infix or len(prefix) < _HEAD:
+                    self._in_runs.append((prefix.encode(), family))
+                elif word == prefix:
+                    self._by_head.setdefault(prefix[:_HEAD].encode(), []).append((prefix.encode(), family))
+                else:
+                    self._by_word.setdefault(word.encode(), []).append((prefix.encode(), family))
 
-    def worth_looking(self, text: str, runs: str) -> list[Family]:
-        """The families to look for in `text`; `runs` are its `long_runs`."""
+    def worth_looking(self, text: str, joined: bytes) -> list[Family]:
+        """The families to look for in `text`; `joined` holds its `long_runs`, one space between two."""
         chosen: dict[int, Family] = {}
-        for root in set(self._pattern.findall(runs)):
-            for family in self._by_root[root]:
-                chosen[id(family)] = family
-        for prefix, family in self._everywhere:
-            if prefix in text:
+        if joined:
+            words = set(joined.translate(_SPLIT).split())
+            # The letter of an escape such as `\\n` sticks to the word after it: such words count without it too.
+            words |= {word[1:] for word in words if word[0] in b"nrtbf"}
+            candidates = [self._by_word[word] for word in words & self._by_word.keys()]
+            candidates += [self._by_head[head] for head in {word[:_HEAD] for word in words} & self._by_head.keys()]
+            candidates.append(self._in_runs)
+            for prefix, family in chain.from_iterable(candidates):
+                if prefix in joined:
+                    chosen[id(family)] = family
+        for needle, family in self._everywhere:
+            if needle in text:
                 chosen[id(family)] = family
         return list(chosen.values())
 
 
-def _branch(first: str, roots: set[str], inner: set[str]) -> str:
-    """The alternative for all roots with one first letter.
+#: Characters of a prefix without separators that are compared with the words' first ones.
+_HEAD: Final = 3
 
-    The letter comes first, so that the engine can skip to it; then the check that a word starts with it (or
-    follows an escape such as `\\n`, whose backslash is a space here), then the rest. Roots that stand in the
-    middle of a token are not checked.
-    """
-    letter = re.escape(first)
-    boundary = f"(?:(?<![A-Za-z0-9]{letter})|(?<=[^A-Za-z0-9][nrtbf]{letter}))"
-    own = sorted(root for root in roots if root[0] == first)
-    starts = "|".join(re.escape(root[1:]) for root in own if root not in inner)
-    middles = "|".join(re.escape(root[1:]) for root in own if root in inner)
-    parts = [f"{boundary}(?:{starts})" if starts else "", f"(?:{middles})" if middles else ""]
-    return f"{letter}(?:{'|'.join(part for part in parts if part)})"
+
+def _first_word(prefix: str) -> str:
+    length = 0
+    while length < len(prefix) and prefix[length].isalnum():
+        length += 1
+    return prefix[:length]

@@ -6,11 +6,12 @@ of `CONTEXTS` here: a finder, and the shapes that it finds in words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from hikidashi.redact import keys, names, native, places
+from hikidashi.redact import commands, keys, names, native, places
 from hikidashi.redact.families import Secret
 from hikidashi.redact.tokens import FAMILIES
 
@@ -38,10 +39,10 @@ class Context:
     find: Callable[[str, str], Iterator[Secret]]
     #: What `find` yields: (kind, provider, shape in words).
     shapes: tuple[tuple[str, str, str], ...]
-    #: Run only where one of these (lower case) occurs; empty for finders that look for themselves.
+    #: Run where one of these (lower case) occurs …
     needles: tuple[str, ...] = ()
-    #: Run only where the text has a long run of token characters (see `prefilter`).
-    in_runs: bool = False
+    #: … or, instead, where this is found in the text's long runs of token characters (see `prefilter`).
+    runs: re.Pattern[bytes] | None = None
 
 
 _HEADER_NOTE: Final = (
@@ -52,6 +53,7 @@ _HEADER_NOTE: Final = (
 CONTEXTS: Final = (
     Context(
         find=keys.find_pem,
+        needles=("-----",),
         shapes=(
             (
                 "private-key",
@@ -65,22 +67,22 @@ CONTEXTS: Final = (
         find=keys.find_putty,
         shapes=(("private-key", "PuTTY", "the lines after `Private-Lines:`"),),
         needles=("private-lines:",),
-        in_runs=True,
     ),
     Context(
         find=keys.find_jwt,
         shapes=(
             ("jwt", "any", "three base64url parts of which the first decodes to a JSON object (five when encrypted)"),
         ),
-        in_runs=True,
+        runs=re.compile(rb"eyJ"),
     ),
     Context(
         find=keys.find_aws_secrets,
         shapes=(("aws-secret-key", "AWS", "40 base64 characters near an access key id"),),
-        in_runs=True,
+        runs=re.compile(rb"A(?:KI|SI)A"),
     ),
     Context(
         find=keys.find_telegram,
+        needles=(":aa",),
         shapes=(("telegram-token", "Telegram", "8 to 10 digits, `:AA`, 32 to 34 letters, digits, `_` and `-`"),),
     ),
     Context(
@@ -88,20 +90,21 @@ CONTEXTS: Final = (
         shapes=(
             ("discord-token", "Discord", "base64 of the bot's number, `.`, 6 characters, `.`, 27 or more characters"),
         ),
-        in_runs=True,
+        runs=re.compile(rb"\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"),
     ),
     Context(
         find=keys.find_mailgun,
         shapes=(("mailgun-key", "Mailgun", "32, 8 and 8 hexadecimal digits joined by `-`"),),
-        in_runs=True,
+        runs=re.compile(rb"-[0-9a-f]{8}-[0-9a-f]{8}"),
     ),
     Context(
         find=keys.find_twilio,
         shapes=(("twilio-auth-token", "Twilio", "32 hexadecimal digits beside an account id (`AC` + 32)"),),
-        in_runs=True,
+        runs=re.compile(rb"AC[0-9a-f]{32}"),
     ),
     Context(
         find=places.find_url_passwords,
+        needles=("://", "@tcp(", "oracle:thin:"),
         shapes=(
             (
                 "url-password",
@@ -117,14 +120,17 @@ CONTEXTS: Final = (
     ),
     Context(
         find=places.find_bearer,
+        needles=("bearer ", "basic "),
         shapes=(("authorization", "any", _HEADER_NOTE),),
     ),
     Context(
         find=places.find_cookies,
+        needles=("cookie", " -b "),
         shapes=(("cookie", "any", "what `Cookie:` and `Set-Cookie:` headers, `--cookie` and curl's `-b` hold"),),
     ),
     Context(
         find=places.find_signatures,
+        needles=("sig=", "signature="),
         shapes=(
             (
                 "url-signature",
@@ -132,10 +138,10 @@ CONTEXTS: Final = (
                 "`sig=`, `X-Amz-Signature=`, `X-Goog-Signature=` + a random value of 40 or more",
             ),
         ),
-        in_runs=True,
     ),
     Context(
-        find=places.find_options,
+        find=commands.find_options,
+        needles=(" -", "--"),
         shapes=(
             (
                 "password",
@@ -146,7 +152,19 @@ CONTEXTS: Final = (
         ),
     ),
     Context(
+        find=commands.find_settings,
+        needles=(" set ", "login", "identified "),
+        shapes=(
+            (
+                "password",
+                "command lines",
+                "values after `config set …token`, `.netrc`'s `password`, `IDENTIFIED BY`",
+            ),
+        ),
+    ),
+    Context(
         find=names.find_named,
+        needles=names.WORDS,
         shapes=(
             (
                 "password",
@@ -167,11 +185,13 @@ CONTEXTS: Final = (
     ),
     Context(
         find=native.find_native,
+        needles=native.WORDS,
         shapes=(
             (
                 "password",
                 "Japanese and others",
-                "values after `パスワード`, `暗証番号`, `密码`, `비밀번호`, `пароль` … with a colon, brackets or a particle",
+                "values after `パスワード`, `暗証番号`, `密码`, `비밀번호`, `пароль` … with a colon, brackets or a "
+                "particle",
             ),
             (
                 "secret",

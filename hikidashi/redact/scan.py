@@ -24,6 +24,9 @@ __all__ = ["RULES_VERSION", "Secret", "find_secrets", "redact"]
 _MARKER: Final = re.compile(r"\[redacted:[a-z0-9][a-z0-9\-]{0,60}\]")
 _PREFILTER: Final = Prefilter(FAMILIES)
 
+_BY_RUNS: Final = tuple((context, context.runs) for context in CONTEXTS if context.runs is not None)
+_BY_NEEDLES: Final = tuple(context for context in CONTEXTS if context.runs is None)
+
 #: Kinds that say the least about what was found: a more exact kind in the same place wins.
 _VAGUE: Final = {"secret": 2, "password": 2, "authorization": 2, "cookie": 2, "url-password": 1, "url-signature": 1}
 
@@ -83,20 +86,22 @@ def _scan(text: str) -> list[Secret]:
     runs = long_runs(text.encode("utf-8", "replace"))
     low = _lower(text)
     found: list[Secret] = []
-    if len(runs) > 1:
-        for family in _PREFILTER.worth_looking(text, runs):
-            found += family.find(text)
-    for context in CONTEXTS:
-        if context.in_runs and len(runs) <= 1:
-            continue
-        if context.needles and not any(needle in low for needle in context.needles):
-            continue
-        found += context.find(text, low)
-    return [secret for secret in found if _has_content(text[secret.start : secret.end])]
+    for family in _PREFILTER.worth_looking(text, runs):
+        found += family.find(text)
+    if runs:
+        for context, pattern in _BY_RUNS:
+            if pattern.search(runs):
+                found += context.find(text, low)
+    for context in _BY_NEEDLES:
+        for needle in context.needles:
+            if needle in low:
+                found += context.find(text, low)
+                break
+    return _with_content(text, found) if found else found
 
 
-def _has_content(piece: str) -> bool:
-    return any(char.isalnum() for char in piece)
+def _with_content(text: str, secrets: list[Secret]) -> list[Secret]:
+    return [s for s in secrets if any(char.isalnum() for char in text[s.start : s.end])]
 
 
 def _lower(text: str) -> str:

@@ -7,6 +7,7 @@ documentation of token formats; lengths are minima, because providers lengthen t
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from hikidashi.redact.families import ALNUM, DIGITS_AND_CAPITALS, HEX, WORD, Family, family
@@ -34,8 +35,12 @@ def _is_azure_client_secret(body: str) -> bool:
     return at in (3, 4) and body[at - 1].isdigit()
 
 
+def _is_mailchimp_key(body: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{32}-us\d{1,2}", body) is not None
+
+
 _CLOUDS: Final = (
-    family("alibaba-key", "Alibaba Cloud", "LTAI", ALNUM, 12, not_after=_IN_BASE64, check=_has_digit),
+    family("alibaba-key", "Alibaba Cloud", "LTAI", ALNUM, 16, not_after=_IN_BASE64, check=_has_digit),
     family("aws-access-key-id", "AWS", "AKIA ABIA ACCA", DIGITS_AND_CAPITALS, 16, exact=True),
     family("aws-access-key-id", "AWS", "ASIA", DIGITS_AND_CAPITALS, 16, exact=True, check=_has_digit),
     family("aws-bedrock-key", "AWS", "ABSK bedrock-api-key-", _BASE64, 60, not_after=_IN_BASE64, base64=True),
@@ -139,7 +144,7 @@ _PAYMENT: Final = (
 _MESSAGES: Final = (
     family("brevo-key", "Brevo", "xkeysib- xsmtpsib-", WORD, 60),
     family("klaviyo-key", "Klaviyo", "pk_", HEX, 34, exact=True),
-    family("mailchimp-key", "Mailchimp", "-us", r"0-9a-z\-", 36, infix=True, check=lambda body: body.find("-us") == 32),
+    family("mailchimp-key", "Mailchimp", "-us", r"0-9a-z\-", 36, infix=True, check=_is_mailchimp_key),
     family("mailgun-key", "Mailgun", "key-", HEX, 32, exact=True),
     family("resend-key", "Resend", "re_", r"A-Za-z0-9_", 30, not_after="_-.", check=_is_mixed_case),
     family("sendgrid-key", "SendGrid", "SG.", _DOTTED, 60),

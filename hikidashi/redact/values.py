@@ -99,7 +99,14 @@ def is_variable(value: str) -> bool:
     """True for a reference that is filled in elsewhere: `$X`, `${X}`, `{{ x }}`, `<your-key>`, `%s`, `***`."""
     if not any(char.isalnum() for char in value):
         return True
-    return _VARIABLE.fullmatch(value) is not None or len(set(value.lower()) - set("x*.•-_ ")) == 0
+    if value.endswith(("...", "…")) and len(value) <= 16:
+        return True
+    # A bracket that closes something around the value sticks to it: `"${{ secrets.X }}}`.
+    return (
+        _VARIABLE.fullmatch(value) is not None
+        or _VARIABLE.fullmatch(value.rstrip("})]>,;")) is not None
+        or (len(set(value.lower()) - set("x*.•-_ ")) == 0)
+    )
 
 
 def is_placeholder(value: str) -> bool:

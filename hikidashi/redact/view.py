@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 __all__ = ["HIDDEN", "View", "replaced", "unwrapped"]
@@ -17,19 +17,22 @@ __all__ = ["HIDDEN", "View", "replaced", "unwrapped"]
 #: Stands for a place that is redacted already. No token and no name contains it.
 HIDDEN: Final = "\0"
 
-#: ESC, raw or as the escapes of JSON, Python, C and shell write it.
-_ESC: Final = r"(?:\x1b|\\u001[bB]|\\x1[bB]|\\033|\\e(?=\[))"
-
-#: What `unwrapped` takes out or decodes. Every repetition is bounded or possessive: the pass is linear.
-_WRAPPING: Final = re.compile(
-    rf"(?P<colour>{_ESC}(?:\[[0-9;:?]{{0,32}}+[ -/]{{0,4}}+[@-~]|\][^\x07\x1b]{{0,256}}+(?:\x07|\x1b\\)))"
-    r"|(?P<joined>\\\r?\n|\\\\\\n)(?P<indent>[ \t]{0,64}+)"
-    r"|%(?:25){0,3}+(?P<percent>[2-6][0-9A-Fa-f]|7[0-9A-Ea-e])"
-    r"|\\{1,4}+u00(?P<unicode>[2-6][0-9A-Fa-f]|7[0-9A-Ea-e])"
-    r"|(?P<slash>\\{1,4}+/)"
-    r"|&(?P<entity>quot|amp|apos|lt|gt|#39|#x27|#34);"
-    r"|(?P<invisible>[\u200b\u200c\u200d\u2060\ufeff\u00ad])"
+#: A colour or cursor code, a title or link, after ESC.
+_CODE: Final = r"(?:\[[0-9;:?]{0,32}+[ -/]{0,4}+[@-~]|\][^\x07\x1b]{0,256}+(?:\x07|\x1b\\))"
+_RAW_CODE: Final = re.compile("\x1b" + _CODE)
+#: ESC as JSON, Python, C and shell write it; a joined line, raw or inside a JSON string; JSON's escapes.
+#: Patterns begin with a literal so that the engine can skip to it; every repetition is bounded or possessive.
+_BACKSLASHED: Final = re.compile(
+    rf"\\(?:(?P<colour>(?:u001[bB]|x1[bB]|033|e(?=\[)){_CODE})"
+    r"|(?P<joined>\r?\n|\\\\n)(?P<indent>[ \t]{0,64}+)"
+    r"|\\{0,3}+u(?P<unicode>(?:00[2-7]|0[1-9A-Fa-f][0-9A-Fa-f]|[1-9A-CEFa-cef][0-9A-Fa-f]{2}|[Dd][0-7][0-9A-Fa-f])[0-9A-Fa-f])"
+    r"|\\{0,3}+(?P<slash>/))"
 )
+_PERCENT: Final = re.compile(r"%(?:25){0,3}+(?P<percent>[2-6][0-9A-Fa-f]|7[0-9A-Ea-e])")
+_ENTITY: Final = re.compile(r"&(?P<entity>quot|amp|apos|lt|gt|#39|#x27|#34);")
+_INVISIBLE: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
+#: How far a line is read around a place that was undone, at most, and what keeps two lines apart.
+_REACH: Final = 2048
 _ENTITIES: Final = {"quot": '"', "amp": "&", "apos": "'", "lt": "<", "gt": ">", "#39": "'", "#x27": "'", "#34": '"'}
 
 
@@ -78,15 +81,42 @@ def replaced(source: str, places: Iterable[tuple[int, int]]) -> View:
 
 
 def unwrapped(source: str) -> View | None:
-    """`source` without colour codes, line joints, invisible characters, percent and JSON escapes; None when
-    it has none of them."""
-    if not ("\\" in source or "%" in source or "&" in source or "\x1b" in source or not source.isascii()):
-        return None
-    pieces = [piece for match in _WRAPPING.finditer(source) if (piece := _piece(source, match)) is not None]
-    return View(source, pieces) if pieces else None
+    """The lines of `source` that hold colour codes, line joints, invisible characters, percent or JSON escapes,
+    without them; None when there are none. Other lines would only be read twice."""
+    pieces: list[tuple[int, int, str]] = []
+    if "\x1b" in source:
+        pieces += [(match.start(), match.end(), "") for match in _RAW_CODE.finditer(source)]
+    for first, pattern in (("\\", _BACKSLASHED), ("%", _PERCENT), ("&", _ENTITY)):
+        if first in source:
+            pieces += [_piece(source, match) for match in pattern.finditer(source)]
+    if not source.isascii():
+        for char in _INVISIBLE:
+            at = source.find(char)
+            while at >= 0:
+                pieces.append((at, at + 1, ""))
+                at = source.find(char, at + 1)
+    return View(source, _with_gaps(source, sorted(pieces))) if pieces else None
 
 
-def _piece(source: str, match: re.Match[str]) -> tuple[int, int, str] | None:
+def _with_gaps(source: str, pieces: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """The pieces without overlaps, and line breaks in place of all that is far from any of them."""
+    last = done = 0
+    for start, end, replacement in pieces:
+        if start < done:
+            continue  # inside a link's address, for example
+        low = max(last, source.rfind("\n", max(0, start - _REACH), start) + 1, start - _REACH)
+        if low > last:
+            yield last, low, "\n"
+        yield start, end, replacement
+        done = end
+        high = source.find("\n", end, end + _REACH)
+        last = max(last, end) if high == end else (high if high >= 0 else min(len(source), end + _REACH))
+        last = max(last, done)
+    if last < len(source):
+        yield last, len(source), "\n"
+
+
+def _piece(source: str, match: re.Match[str]) -> tuple[int, int, str]:
     start, end = match.span()
     kind = match.lastgroup
     if kind in ("percent", "unicode"):

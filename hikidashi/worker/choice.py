@@ -90,6 +90,15 @@ _NEGATING: Final = tuple(
     )
 )
 
+#: Words without one of which no pattern can match: most sentences are done with here.
+_TRIGGER: Final = re.compile(
+    r"instead|rather|in place|prefer| from |replac|longer|stop |not |statt|anstelle|von |durch|nicht|kein|lieu|plutôt"
+    r"|place de| vers | à |remplac| pas |lugar|vez de|ao inv| para | por | con |, no |no .* sino| a |invece|posto"
+    r"|sostitu|, não|, non|вместо| на |замен|, не |не |代わり|代え|やめて|卒業|から|なく|代替|替代|取代|替换|改|换|切换|迁移"
+    r"|而|不用|不再|弃用|대신|에서|바꾸|바꿔|교체|변경|대체|아니라"
+)
+_MAX_SENTENCE: Final = 400
+
 #: What follows these is a reason, no narrowing.
 _REASON: Final = re.compile(
     r"[,;]? *(?:\b(?:because|since|so that|as it|weil|denn|damit|parce que|car|puisque|porque|ya que|já que|perché"
@@ -107,7 +116,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _PARTICLES: Final = _words(
-    "을 를 이 가 은 는 의 에 로 으로 와 과 도 만 에서 대신 대신에 아니라 代 替 取代 代替 替代 替换"
+    "을 를 이 가 은 는 의 에 로 으로 와 과 도 만 에서 把 将 대신 대신에 아니라 代 替 取代 代替 替代 替换"
 )
 _CONNECTIVES: Final = _words(
     "instead rather place favor favour longer stop but away over replace replaced statt anstatt anstelle durch ersetzen"
@@ -154,8 +163,10 @@ def _left_value(left: str) -> frozenset[str]:
 
 
 def _read_sentence(sentence: str) -> Choice | None:
+    if len(sentence) > _MAX_SENTENCE:
+        return None
     text = _REASON.sub("", " ".join(unicodedata.normalize("NFKC", sentence).casefold().split())).rstrip(".!")
-    if not text or text.endswith("?"):
+    if not text or text.endswith("?") or not _TRIGGER.search(text):
         return None
     patterns = _NEGATING if negated(text) else _PLAIN
     for pattern in patterns:

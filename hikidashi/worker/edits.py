@@ -39,15 +39,17 @@ def commit_edits(bench: Bench) -> Edits:
     """
     edits = Edits(tree=dict(load_tree(bench.workspace)))
     tip = bench.history.tip()
-    known = dict(bench.history.tree(tip.id if tip else None))
-    changed = sorted(path for path in edits.tree.keys() | known.keys() if edits.tree.get(path) != known.get(path))
+    known = bench.history.files(tip.id if tip else None)
+    live = {path: blob_id(data) for path, data in edits.tree.items()}
+    changed = sorted(path for path in live.keys() | known.keys() if live.get(path) != known.get(path))
     if not changed:
         return edits
     _sort_out(bench, edits, changed)
     if edits.vcs:
-        _overlay(known, edits.tree, edits.vcs)
+        brought = bench.history.tree(tip.id if tip else None)
+        _overlay(brought, edits.tree, edits.vcs)
         bench.history.commit(
-            known,
+            brought,
             author="vcs",
             subject=f"{len(edits.vcs)} files from the project's version control",
             at=bench.clock(),

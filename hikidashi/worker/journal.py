@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal, get_args
 
-from hikidashi.atomic import remove_file, storage_errors, sync_folder, write_atomic
+from hikidashi.atomic import move, remove_file, storage_errors, sync_folder, write_atomic
 from hikidashi.config.workspace import Workspace
 from hikidashi.errors import CorruptData
 from hikidashi.staging.entry import Disposition, DispositionKind
@@ -247,7 +247,5 @@ def drop_journal(workspace: Workspace) -> None:
 def set_aside(workspace: Workspace, name: str) -> Path:
     """Move a journal that must not be applied to `publish.journal.<name>`, where a person can look at it."""
     target = workspace.journal.with_name(f"{workspace.journal.name}.{name}")
-    with storage_errors(f"set {workspace.journal} aside"):
-        workspace.journal.rename(target)
-    sync_folder(target.parent)
+    move(workspace.journal, target)
     return target

@@ -22,6 +22,7 @@ __all__ = [
     "add_losses",
     "batch_limit",
     "close_run",
+    "entry_state",
     "last_run",
     "losses_left",
     "note_run",
@@ -142,6 +143,12 @@ def run_entries(connection: sqlite3.Connection, run_id: str) -> list[sqlite3.Row
     """The entries that a run consumed and still has: id, kind, content, disposition, record, reason."""
     with database_errors("workspace.sqlite"):
         return connection.execute(_SQL["run_entries"], {"run_id": run_id}).fetchall()
+
+
+def entry_state(connection: sqlite3.Connection, entry_id: str) -> tuple[str, str]:
+    """An entry's state and the run that consumed it; '' and '' for one that no row knows."""
+    row = _one(connection, "entry_state", {"id": entry_id})
+    return ("", "") if row is None else (row["state"], row["run_id"] or "")
 
 
 def unfinished_runs(connection: sqlite3.Connection, but: str) -> list[RunRow]:

@@ -56,7 +56,10 @@ def make_lint(
 
 
 def build_materials(
-    entries: Sequence[Entry], tree: Tree, settings: Settings, report: Sequence[ReportRow] = ()
+    entries: Sequence[Entry],
+    tree: Tree,
+    settings: Settings,
+    report: Sequence[ReportRow] = (),
 ) -> Materials:
     """The entries, and which records of `memory/` are given in full text up to `worker.memory_tokens`.
 

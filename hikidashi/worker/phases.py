@@ -67,6 +67,8 @@ class Phases:
         try:
             phase()
         except Conflict as exc:
+            if self.bench.workspace.journal.exists():  # begun and not taken back: that is recovery's to end
+                raise
             self.report.notices.append(f"started over once: {exc}")
             self.engine = self.make_engine()
             self.engine.set_resident_knowledge_injection(False)

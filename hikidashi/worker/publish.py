@@ -7,15 +7,16 @@ state: files replaced, history committed, entries consumed, journal gone.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Final, NoReturn, Protocol
 
 from hikidashi.db.connection import transaction
-from hikidashi.errors import Conflict, LintErrors
+from hikidashi.errors import Busy, Conflict, CorruptData, LintErrors
 from hikidashi.times import parse_time
 from hikidashi.worker.bench import Bench
 from hikidashi.worker.journal import Journal, drop_journal, is_publishable, write_journal
-from hikidashi.worker.ledger import add_losses, lost_paths, note_run, run_row
+from hikidashi.worker.ledger import add_losses, entry_state, lost_paths, note_run, run_row
 from hikidashi.worker.report import RunReport
 from hikidashi.worker.scratch import Change
 from hikidashi.worker.tree_files import path_state, put
@@ -27,6 +28,8 @@ PHASE_TRAILER: Final = "Phase"
 
 #: Commits looked through for a run's own one; recovery is the first thing after a crash, so it is near the tip.
 _NEAR_TIP: Final = 20
+
+_COMMIT_TRIES: Final = 5
 
 #: What each phase adds to the run's report.
 _PHASE_KEYS: Final = {"integration": ("consumed", "dispositions", "entries"), "clean-up": ("operations",)}
@@ -58,6 +61,9 @@ def publish(bench: Bench, held: Guarded, journal: Journal) -> str:
     strange = [path for path in journal.changes if not is_publishable(path)]
     if strange:
         raise LintErrors(f"a run may not write {', '.join(strange)}; records are .md files under memory/ or knowledge/")
+    gone = [entry_id for entry_id in _entry_ids(journal) if not _consumable(bench, journal, entry_id)]
+    if gone:
+        raise CorruptData(f"{', '.join(gone)} is not staged any more; run `hikidashi status` to see what waits")
     changed = _paths_not(bench, journal.changes, ("before",))
     if changed:
         raise Conflict(_changed_line(changed))
@@ -82,7 +88,7 @@ def finish(bench: Bench, journal: Journal) -> str:
         bench.checkpoint("publish:committed")
     _record(bench, journal, commit)
     bench.checkpoint("publish:database")
-    bench.store.delete_files([d.entry_id for d in journal.dispositions])
+    bench.store.delete_files(_entry_ids(journal))
     bench.checkpoint("publish:entries-deleted")
     drop_journal(bench.workspace)
     bench.checkpoint("publish:journal-dropped")
@@ -94,6 +100,15 @@ def _changed_line(paths: list[str]) -> str:
         f"a person changed {', '.join(sorted(paths))} while the run wrote it; their text stays and the entries wait: "
         "run `hikidashi consolidate` again"
     )
+
+
+def _entry_ids(journal: Journal) -> list[str]:
+    return [disposition.entry_id for disposition in journal.dispositions]
+
+
+def _consumable(bench: Bench, journal: Journal, entry_id: str) -> bool:
+    state, run_id = entry_state(bench.connection, entry_id)
+    return state == "staged" or (state == "consumed" and run_id == journal.run_id)
 
 
 def _paths_not(bench: Bench, changes: Mapping[str, Change], allowed: tuple[str, ...]) -> list[str]:
@@ -158,17 +173,20 @@ def _with(tree: Mapping[str, bytes], changes: Mapping[str, Change]) -> dict[str,
 
 def _commit(bench: Bench, journal: Journal) -> str:
     """Commit the tip's tree with our changes. A person's edits elsewhere wait for their own commit."""
-    tip = bench.history.tip()
-    tree = _with(bench.history.tree(tip.id if tip else None), journal.changes)
-    return bench.history.commit(
-        tree,
-        author="worker",
-        subject=journal.subject,
-        body=journal.body,
-        trailers={RUN_TRAILER: journal.run_id, PHASE_TRAILER: journal.phase, **journal.trailers},
-        at=parse_time(journal.at),
-        parent=tip.id if tip else None,
-    )
+    for _ in range(_COMMIT_TRIES):
+        tip = bench.history.tip()
+        tree = _with(bench.history.tree(tip.id if tip else None), journal.changes)
+        with contextlib.suppress(Conflict):  # somebody committed with git just now: once more on theirs
+            return bench.history.commit(
+                tree,
+                author="worker",
+                subject=journal.subject,
+                body=journal.body,
+                trailers={RUN_TRAILER: journal.run_id, PHASE_TRAILER: journal.phase, **journal.trailers},
+                at=parse_time(journal.at),
+                parent=tip.id if tip else None,
+            )
+    raise Busy(f"somebody keeps committing to {bench.workspace.history}; the next run finishes the publication")
 
 
 def _record(bench: Bench, journal: Journal, commit: str) -> None:
@@ -179,7 +197,9 @@ def _record(bench: Bench, journal: Journal, commit: str) -> None:
         row = run_row(bench.connection, journal.run_id)
         if row is not None and journal.phase in row.phases:
             return
-        bench.store.consume(journal.run_id, journal.dispositions)
+        # Only after the database was put back from a backup are there others; nothing can be said of them.
+        consumable = [d for d in journal.dispositions if _consumable(bench, journal, d.entry_id)]
+        bench.store.consume(journal.run_id, consumable)
         add_losses(bench.connection, journal.run_id, lost_paths(journal.operations, before, after), journal.at)
         report = row.report if row is not None else {}
         note_run(bench.connection, journal.run_id, journal.engine, journal.at, _progress(report, journal, commit))

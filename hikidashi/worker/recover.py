@@ -6,8 +6,6 @@ itself be killed at any point and done again.
 
 from __future__ import annotations
 
-from typing import Final
-
 from hikidashi.errors import CorruptData
 from hikidashi.ulid import random_ulid
 from hikidashi.worker.bench import Bench
@@ -17,8 +15,6 @@ from hikidashi.worker.publish import TakenBack, finish
 from hikidashi.worker.tree_files import sweep_temporaries
 
 __all__ = ["recover"]
-
-_INTEGRATED: Final = "its integration was published, its clean-up was not"
 
 
 def recover(bench: Bench, own_run: str) -> list[str]:
@@ -51,7 +47,11 @@ def _journal(bench: Bench) -> list[str]:
         finish(bench, journal)
     except TakenBack as exc:
         return [_taken_back(bench, journal, exc.paths)]
-    return [f"run {journal.run_id} was killed while it published its {journal.phase}; the publication was finished"]
+    line = f"run {journal.run_id} ended while it published its {journal.phase}; the publication was finished"
+    row = run_row(bench.connection, journal.run_id)
+    if row is not None and row.outcome == "crashed":  # it could still say so itself, but not finish
+        _end(bench, row, *_ending(row))
+    return [line]
 
 
 def _taken_back(bench: Bench, journal: Journal, paths: list[str]) -> str:
@@ -69,12 +69,7 @@ def _taken_back(bench: Bench, journal: Journal, paths: list[str]) -> str:
 
 def _close(bench: Bench, row: RunRow) -> list[str]:
     """Give a killed run its outcome; a crash counts against an entry only when it was the whole batch."""
-    if "clean-up" in row.phases:
-        outcome, message = "done", "killed after everything was published; the next start closed it"
-    elif "integration" in row.phases:
-        outcome, message = "partial", f"killed: {_INTEGRATED}"
-    else:
-        outcome, message = "crashed", "killed before it published anything; its entries stayed staged"
+    outcome, message = _ending(row)
     _end(bench, row, outcome, message)
     lines = [f"run {row.run_id} {message}"]
     if outcome == "crashed" and len(row.batch) == 1:
@@ -84,6 +79,15 @@ def _close(bench: Bench, row: RunRow) -> list[str]:
             f"entry {i} went to quarantine: runs over it alone died" for i in bench.store.count_failure(row.batch)
         ]
     return lines
+
+
+def _ending(row: RunRow) -> tuple[str, str]:
+    """The outcome of a run that could not say it itself, and the line for people."""
+    if "clean-up" in row.phases:
+        return "done", "ended before it could say so, after everything was published; the next start closed it"
+    if "integration" in row.phases:
+        return "partial", "ended too early: its integration was published, its clean-up was not"
+    return "crashed", "ended before it published anything; its entries stayed staged"
 
 
 def _end(bench: Bench, row: RunRow, outcome: str, message: str) -> None:

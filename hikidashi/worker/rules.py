@@ -22,7 +22,7 @@ from hikidashi.worker.report import Operation
 from hikidashi.worker.rules_cleanup import CleanUp
 from hikidashi.worker.rules_decisions import plan_decision, plan_discussion
 from hikidashi.worker.rules_plan import Plan, discarded
-from hikidashi.worker.rules_requests import plan_attempt, plan_request
+from hikidashi.worker.rules_requests import FAILURES, plan_attempt, plan_request, summary_line
 from hikidashi.worker.rules_summary import Summary
 from hikidashi.worker.rules_text import moment
 from hikidashi.worker.scratch import Scratch
@@ -87,6 +87,11 @@ class Integration:
 
     def _take(self, entry: Entry) -> Plan:
         """Plan one entry and write it as one turn."""
+        failure = Plan(kind="applied", line=summary_line(entry, FAILURES)) if entry.kind == "attempt" else None
+        if failure is not None and not self._summary_shut:
+            known = self._line_at_hand(failure)
+            if known is not None:  # it came before its session's request did
+                return known
         plan = _PLANNERS[entry.kind](entry, self._shelf)
         line = plan.line
         if line is not None and not plan.takes:

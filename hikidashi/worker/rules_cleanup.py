@@ -4,11 +4,12 @@ requests past their days. Only what the materials cite is touched, one turn an o
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from hikidashi.config.settings import Settings
-from hikidashi.records.library import Library
+from hikidashi.records.library import Library, references
 from hikidashi.records.record import SUMMARY, Record, read_record, render_record
 from hikidashi.source import Source, trust_rank
 from hikidashi.times import parse_time
@@ -41,6 +42,12 @@ class CleanUp:
         self._losses_left = materials.losses_left
         self._touched: set[str] = set()
         self._operations: list[Operation] = []
+        library = Library(scratch.tree)
+        #: Slug -> paths that name it; the records' own, kept up to date operation by operation.
+        self._named_by: defaultdict[str, set[str]] = defaultdict(set)
+        for path in scratch.tree:
+            for slug in _names(library.get(path), library.references(path)):
+                self._named_by[slug].add(path)
 
     def run(self) -> list[Operation]:
         """Merge and trim before drop; then the requests that nothing touches any more."""
@@ -52,6 +59,10 @@ class CleanUp:
             self._point_on(path, chain)
         for path, evidence in self._materials.aged.items():
             self._age(path, evidence)
+        if self._operations:
+            self._scratch.begin_turn()
+            self._refresh_summary()
+            self._scratch.end_turn()
         return self._operations
 
     def _record(self, path: str) -> Record | None:
@@ -138,26 +149,42 @@ class CleanUp:
 
     def _do(self, operation: Operation, writes: Iterable[Record] = (), gone: Iterable[str] = ()) -> None:
         """One operation as one turn; one that the linter returns is left undone, for its record is still needed."""
+        lost, written = tuple(gone), tuple(writes)
+        if self._still_named(lost, {record.path: record for record in written}):
+            return
         self._scratch.begin_turn()
-        for record in writes:
+        for record in written:
             self._scratch.write(record.path, render_record(record).decode("utf-8"))
-        lost = tuple(gone)
         for path in lost:
             self._scratch.delete(path)
-        self._refresh_summary()
-        if self._still_named(lost):
-            self._scratch.abandon_turn()
-            return
+        if operation.op == "merge":  # the summary may name the one that goes
+            self._refresh_summary()
         if self._scratch.end_turn():
             return
         self._losses_left -= len(lost)
         self._touched.update(operation.paths, operation.into)
         self._operations.append(operation)
+        for paths in self._named_by.values():
+            paths.difference_update(lost)
+        for record in written:
+            for paths in self._named_by.values():
+                paths.discard(record.path)
+            for slug in _names(record, references(record.body)):
+                self._named_by[slug].add(record.path)
 
-    def _still_named(self, lost: tuple[str, ...]) -> bool:
-        """Whether some record or workflow still refers to one of the files that are gone."""
-        library = Library(self._scratch.tree)
-        return any(library.referrers(path.rpartition("/")[2].removesuffix(".md")) for path in lost)
+    def _still_named(self, lost: tuple[str, ...], written: Mapping[str, Record]) -> bool:
+        """Whether a file that stays refers to one that goes; the summary's own lists follow by themselves."""
+        for path in lost:
+            slug = path.rpartition("/")[2].removesuffix(".md")
+            for other in self._named_by[slug] - set(lost):
+                if other == SUMMARY:
+                    if slug in Summary.read(self._scratch.tree).persons_references():
+                        return True
+                    continue
+                record = written.get(other)
+                if record is None or slug in _names(record, references(record.body)):
+                    return True
+        return False
 
     def _refresh_summary(self) -> None:
         """The summary's lists follow the records; only where our block stands already."""
@@ -168,6 +195,14 @@ class CleanUp:
         text = summary.text(Library(tree).records()) if summary.has_block else None
         if text is not None and text.encode("utf-8") != tree[SUMMARY]:
             self._scratch.write(SUMMARY, text)
+
+
+def _names(record: Record | None, cited: Iterable[tuple[str, int]]) -> set[str]:
+    """The slugs that a file names."""
+    slugs = {slug for slug, _ in cited}
+    if record is not None and record.replaced_by:
+        slugs.add(record.replaced_by)
+    return slugs
 
 
 def _as_good(keeper: Record, gone: Record) -> bool:

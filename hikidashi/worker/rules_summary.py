@@ -20,14 +20,14 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from hikidashi.records.frontmatter import split_record
+from hikidashi.records.library import references
 from hikidashi.records.record import SUMMARY, Record, Tree, normal_body, read_record, render_record
 from hikidashi.source import Source
-from hikidashi.times import parse_time
 from hikidashi.worker.entry_text import mute_references, one_line
 from hikidashi.worker.rules_plan import SummaryLine
 from hikidashi.worker.rules_requests import FAILURES, RECENT
 from hikidashi.worker.rules_text import minute, speaker, statement
-from hikidashi.worker.shelf import later
+from hikidashi.worker.shelf import later, stamp, time_of
 from hikidashi.worker.tokens import estimate_tokens
 
 __all__ = ["BEGIN", "END", "MAX_SUMMARY_SOURCES", "Summary"]
@@ -136,6 +136,11 @@ class Summary:
         text = line.text
         return text in self.lines[line.section] and line.source in self.sources()
 
+    def persons_references(self) -> set[str]:
+        """The slugs that the person's own text names."""
+        dated = "\n".join(line for lines in self.lines.values() for line in lines)
+        return {slug for slug, _ in references(f"{self.above}\n{dated}\n{self.below}")}
+
     def state(self) -> DraftState:
         """What `restore` needs to take an entry back."""
         lines = {name: list(lines) for name, lines in self.lines.items()}
@@ -155,11 +160,9 @@ class Summary:
         minutes = {match[1] for text in standing if (match := _DATED_LINE.match(text))}
         fresh = {source: None for text, sources in self.fresh.items() if text in standing for source in sources}
         old = [s for s in (self.record.sources if self.record else ()) if s not in fresh and minute(s.at) in minutes]
-        newest = sorted(
-            [*old, *fresh], key=lambda s: (s in fresh, parse_time(s.at), s.session_id, s.lines), reverse=True
-        )
+        newest = sorted([*old, *fresh], key=lambda s: (s in fresh, stamp(s.at), s.session_id, s.lines), reverse=True)
         kept = newest[:MAX_SUMMARY_SOURCES]
-        return tuple(sorted(kept, key=lambda s: (parse_time(s.at), s.host, s.session_id, s.lines, s.uuids)))
+        return tuple(sorted(kept, key=lambda s: (stamp(s.at), s.host, s.session_id, s.lines, s.uuids)))
 
     def text(self, records: Collection[Record]) -> str | None:
         """The file's text with the records as they are now; None when there is nothing to write.
@@ -184,7 +187,7 @@ class Summary:
             _shorten(sections)
         for name in _DATED:
             self.lines[name] = sections[name]
-        updated_at = self.updated_at or max((r.updated_at for r in records), key=parse_time)
+        updated_at = self.updated_at or max((r.updated_at for r in records), key=stamp)
         record = self.record or Record(kind="summary", path=SUMMARY, slug="summary", body="", updated_at=updated_at)
         sources = self.sources()
         if self.record is not None and self.record.sources == sources and self.record.body == normal_body(body):
@@ -232,7 +235,7 @@ def _newest(lines: Iterable[str], limit: int) -> list[str]:
 
 def _top(records: Iterable[Record], limit: int) -> list[Record]:
     """The first `limit` of pinned records, then of the ones touched last."""
-    rows = heapq.nsmallest(limit, records, key=lambda r: (not r.pinned, -parse_time(r.updated_at).timestamp(), r.slug))
+    rows = heapq.nsmallest(limit, records, key=lambda r: (not r.pinned, -time_of(r).timestamp(), r.slug))
     return list(rows)
 
 

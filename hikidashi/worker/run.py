@@ -19,14 +19,14 @@ from hikidashi.config.workspace import Workspace
 from hikidashi.errors import BudgetSpent, Busy, CorruptData, HikidashiError, StorageFailure
 from hikidashi.staging.claim import HeldClaim, take_claim
 from hikidashi.staging.entry import Entry
+from hikidashi.staging.pause import paused_since
 from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.staging.store import StagingStore, next_batch
 from hikidashi.times import Clock, format_time, now
 from hikidashi.ulid import random_ulid
 from hikidashi.worker.bench import Bench, Checkpoint, no_checkpoint
-from hikidashi.worker.ledger import batch_limit, close_run, set_batch_limit, start_run
+from hikidashi.worker.ledger import batch_limit, close_run, run_row, set_batch_limit, start_run
 from hikidashi.worker.outcomes import CONTENT_FAILURES, FAILURES, exit_code, outcome_of
-from hikidashi.staging.pause import paused_since
 from hikidashi.worker.phases import EngineFactory, Phases
 from hikidashi.worker.recover import recover
 from hikidashi.worker.report import Outcome, RunReport
@@ -43,7 +43,6 @@ def run_consolidation(
     connection: sqlite3.Connection,
     engine_factory: EngineFactory,
     *,
-    manual: bool,
     clean_up_only: bool = False,
     clock: Clock = now,
     checkpoint: Checkpoint = no_checkpoint,
@@ -70,7 +69,7 @@ def run_consolidation(
         report.outcome, report.message = "busy", str(exc)
         return report
     bench = Bench.open(workspace, connection, clock, checkpoint)
-    run = _Run(bench=bench, settings=settings, held=held, report=report, manual=manual, began=began, sleep=sleep)
+    run = _Run(bench=bench, settings=settings, held=held, report=report, began=began, sleep=sleep)
     try:
         checkpoint("run:claimed")
         held.start_heartbeat()
@@ -98,7 +97,6 @@ class _Run:
     settings: Settings
     held: HeldClaim
     report: RunReport
-    manual: bool
     began: float
     sleep: Callable[[float], None]
     batch: list[str] = field(default_factory=list)
@@ -176,13 +174,20 @@ class _Run:
             phase()
         except HikidashiError as exc:
             outcome = outcome_of(exc)
-            report.outcome = self._failed(outcome or "crashed")
             report.message = str(exc)
+            self._see_what_was_published()
+            report.outcome = self._failed(outcome or "crashed")
             if outcome is None:
                 self._save_if_possible()
                 raise
+        except KeyboardInterrupt:
+            self._see_what_was_published()
+            report.outcome, report.message = self._failed("crashed"), "interrupted"
+            self._save_if_possible()  # an end of its own: no entry is to blame for it
+            raise
         except Exception as exc:
             # A fault of the program, perhaps over one entry: the batch is halved until that one is alone.
+            self._see_what_was_published()
             report.outcome = self._failed("crashed")
             report.message = f"the program failed ({type(exc).__name__}); the entries stayed staged"
             self._save_if_possible()
@@ -194,6 +199,17 @@ class _Run:
     def _failed(self, outcome: Outcome) -> Outcome:
         """`partial` once integration is published: what a clean-up fails at costs no entry."""
         return "partial" if "integration" in self.report.commits else outcome
+
+    def _see_what_was_published(self) -> None:
+        """An error in the middle of a publication: the row may know more than we, or the journal waits."""
+        report = self.report
+        with contextlib.suppress(StorageFailure, CorruptData, Busy):
+            row = run_row(self.bench.connection, report.run_id)
+            if row is not None:
+                report.commits = {**row.report.get("commits", {}), **report.commits}
+                report.consumed = row.report.get("consumed", report.consumed)
+        if self.bench.workspace.journal.exists():
+            report.notices.append("a publication was begun; the next run finishes it, no entry is lost")
 
     def _save(self) -> None:
         report, bench = self.report, self.bench
@@ -274,7 +290,6 @@ def consolidate(
             settings,
             connection,
             engine_factory,
-            manual=manual,
             clean_up_only=clean_up_only,
             clock=clock,
             checkpoint=checkpoint,

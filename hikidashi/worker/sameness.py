@@ -117,8 +117,8 @@ def _only_soft_differences(one: Wording, other: Wording) -> bool:
 
 def same(one: Wording, other: Wording) -> bool:
     """Whether the two say the same."""
-    if one.text == other.text:
-        return one.hard == other.hard
+    if one.text == other.text:  # a name may be told by its capital letter alone; all the words are equal
+        return True
     if one.hard != other.hard or fuzz.ratio(one.text, other.text, score_cutoff=SAME_AT) < SAME_AT:
         return False
     return _only_soft_differences(one, other)

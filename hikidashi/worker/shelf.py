@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from functools import lru_cache
 
 from hikidashi.records.library import Library
 from hikidashi.records.record import Record, Tree
@@ -18,19 +19,25 @@ from hikidashi.worker.choice import Choice, content, negated, read_choice
 from hikidashi.worker.rules_text import statement, topic_of
 from hikidashi.worker.sameness import Fingerprint, Wording, find_same
 
-__all__ = ["Shelf", "joined_sources", "later", "time_of"]
+__all__ = ["Shelf", "joined_sources", "later", "stamp", "time_of"]
 
 _KINDS = ("decision", "request")
 
 
+@lru_cache(maxsize=8192)
+def stamp(at: str) -> datetime:
+    """`parse_time`, remembered: the same few thousand times are compared over and over."""
+    return parse_time(at)
+
+
 def time_of(record: Record) -> datetime:
     """When a record was touched last."""
-    return parse_time(record.updated_at)
+    return stamp(record.updated_at)
 
 
 def later(one: str, other: str) -> str:
     """The later of two stored times, in the words it was written in."""
-    return other if parse_time(other) > parse_time(one) else one
+    return other if stamp(other) > stamp(one) else one
 
 
 def joined_sources(sources: Iterable[Source], more: Iterable[Source]) -> tuple[Source, ...]:
@@ -53,6 +60,7 @@ class Shelf:
         self._topics: defaultdict[str, set[str]] = defaultdict(set)
         self._wordings: dict[str, Wording] = {}
         self._blocks: defaultdict[tuple[str, Fingerprint], dict[str, Wording]] = defaultdict(dict)
+        self._texts: defaultdict[tuple[str, str], dict[str, Wording]] = defaultdict(dict)
         self._choices: dict[str, Choice] = {}
         self._values: defaultdict[str, set[str]] = defaultdict(set)
         self._undo: list[tuple[str, Record | None]] = []
@@ -102,9 +110,10 @@ class Shelf:
 
     def same_decision(self, wording: Wording, at: datetime) -> Record | None:
         """The decision that says the same; of replaced ones only those still in force at `at`."""
+        candidates = self._blocks.get(("decision", wording.hard), {}) | self._texts.get(("decision", wording.text), {})
         block = {
             path: other
-            for path, other in self._blocks.get(("decision", wording.hard), {}).items()
+            for path, other in candidates.items()
             if self.records[path].status != "replaced" or time_of(self.records[path]) >= at
         }
         path = find_same(wording, block)
@@ -139,6 +148,7 @@ class Shelf:
         text = statement(record.body)
         wording = self._wordings[path] = Wording.of(text)
         self._blocks[record.kind, wording.hard][path] = wording
+        self._texts[record.kind, wording.text][path] = wording
         if record.kind == "decision":
             title, _, rest = text.partition("\n")
             choice = self._choices[path] = read_choice(title, rest)
@@ -155,6 +165,7 @@ class Shelf:
         self._topics[topic_of(record.body)].discard(path)
         wording = self._wordings.pop(path)
         self._blocks[record.kind, wording.hard].pop(path, None)
+        self._texts[record.kind, wording.text].pop(path, None)
         choice = self._choices.pop(path, None)
         for value in choice.chosen if choice else ():
             self._values[value].discard(path)

@@ -18,11 +18,11 @@ from hikidashi.config.defaults import MARKER_VARIABLE
 from hikidashi.config.settings import Settings
 from hikidashi.config.workspace import Workspace
 from hikidashi.staging.claim import read_claim
+from hikidashi.staging.pause import paused_since
 from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.staging.store import StagingStore
 from hikidashi.staging.trigger import over_threshold
 from hikidashi.times import Clock, now
-from hikidashi.staging.pause import paused_since
 
 __all__ = ["LOG_BYTES", "spawn_worker", "start_if_due", "worker_command", "worker_environment"]
 

@@ -10,12 +10,12 @@ from hikidashi.config.workspace import Workspace
 from hikidashi.records.library import read_tree
 from hikidashi.records.linter import read_only_paths
 from hikidashi.staging.claim import read_claim
+from hikidashi.staging.pause import paused_since
 from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.staging.store import StagingStore, StagingTotals
 from hikidashi.staging.trigger import over_threshold
 from hikidashi.times import Clock, now
 from hikidashi.worker.ledger import RunRow, batch_limit, last_run
-from hikidashi.staging.pause import paused_since
 from hikidashi.worker.runs import run_form
 
 __all__ = ["workspace_status"]

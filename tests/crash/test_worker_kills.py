@@ -8,9 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hikidashi.atomic import Step, observed
+from hikidashi.errors import Busy, LostClaim, StorageFailure
 from hikidashi.worker.bench import CHECKPOINTS
 from tests.support.workshop import Workshop, decision_path, old_path
 
@@ -31,15 +34,25 @@ class Driver:
             text=True,
         )  # fmt: skip
 
-    def kill(self, root: Path, **job: object) -> bool:
-        """Do a job in a process of its own; whether it was killed. A job that fails is an error."""
+    def ask(self, root: Path, **job: object) -> dict[str, Any]:
+        """Do a job in a process of its own and say how it ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"root": str(root), **job}) + "\n")
         self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
-        assert answer["killed"] or answer["code"] == 0, answer
-        return bool(answer["killed"])
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return answer
+
+    def end(self, root: Path, **job: object) -> int | None:
+        """The job's exit code, None when it was killed."""
+        answer = self.ask(root, **job)
+        return None if answer["killed"] else int(answer["code"])
+
+    def kill(self, root: Path, **job: object) -> bool:
+        """Whether the job was killed; one that came to its end must have ended well."""
+        code = self.end(root, **job)
+        assert code in (None, 0), code
+        return code is None
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -151,4 +164,77 @@ def test_a_restore_killed_half_way_is_taken_for_a_persons_edit(driver: Driver, w
     workshop.drain()
     if name == "restore:written":
         assert workshop.read(old_path(1)) == text
+    workshop.assert_whole(ids)
+
+
+def _steps(tmp_path: Path) -> int:
+    """How many steps of writes a run does."""
+    workshop, _ = _prepared(tmp_path / "pilot")
+    steps: list[Step] = []
+    with observed(lambda step, path: steps.append(step)):
+        workshop.drain()
+    workshop.close()
+    return len(steps)
+
+
+def _some(count: int, number: int) -> list[int]:
+    """A random choice of steps: over time all are tried, each time in seconds."""
+    return sorted(random.SystemRandom().sample(range(1, count + 1), number))
+
+
+def _survives(workshop: Workshop, ids: list[str], moment: object) -> None:
+    report = workshop.drain()
+    assert report.exit_code == 0, moment
+    workshop.assert_whole(ids)
+    assert set(workshop.states().values()) == {"consumed"}, moment
+    assert workshop.read("memory/workflow/notes.md") == "Ours.\n"
+    workshop.close()
+
+
+@pytest.mark.parametrize("how_many", [12, pytest.param(0, marks=pytest.mark.slow, id="all")])
+def test_a_run_killed_between_any_two_steps_of_its_writes(driver: Driver, tmp_path: Path, how_many: int) -> None:
+    count = _steps(tmp_path)
+    assert count > 60
+    for step in _some(count, how_many or count):
+        workshop, ids = _prepared(tmp_path / str(step))
+        assert driver.kill(workshop.workspace.root, step=step), step
+        _survives(workshop, ids, step)
+
+
+@pytest.mark.parametrize("error", ["full", "read-only"])
+@pytest.mark.parametrize("how_many", [8, pytest.param(0, marks=pytest.mark.slow, id="all")])
+def test_a_disk_that_fails_from_any_step_on_is_one_clear_error_and_loses_nothing(
+    driver: Driver, tmp_path: Path, how_many: int, error: str
+) -> None:
+    count = _steps(tmp_path)
+    for step in _some(count, how_many or count):
+        workshop, ids = _prepared(tmp_path / str(step))
+        code = driver.end(workshop.workspace.root, fail=step, error=error)
+        # Where only renames and deletions are left to do, a full disk does not matter.
+        assert code == StorageFailure.exit_code or (code == 0 and error == "full"), (step, code)
+        _survives(workshop, ids, (step, error))
+
+
+@pytest.mark.parametrize("starters", [2, 8, pytest.param(50, marks=pytest.mark.slow)])
+def test_runs_that_start_at_once_take_turns(driver: Driver, workshop: Workshop, starters: int) -> None:
+    ids = workshop.stage(*range(1, 6))
+    codes = driver.ask(workshop.workspace.root, together=starters)["codes"]
+    assert set(codes) <= {0, Busy.exit_code}
+    assert 0 in codes
+    workshop.assert_whole(ids)
+    assert set(workshop.states().values()) == {"consumed"}
+    phases = [commit.trailers.get("Phase", ("",))[0] for commit in workshop.history.log()]
+    assert phases.count("integration") == 1
+
+
+@pytest.mark.parametrize("name", ["run:snapshot", "run:integrated", "run:checked"])
+def test_a_run_that_slept_through_its_own_end_publishes_nothing(driver: Driver, workshop: Workshop, name: str) -> None:
+    ids = workshop.stage(1, 2)
+    sleeper = driver.ask(workshop.workspace.root, stop=name)["stopped"]
+    workshop.workspace.claim_path.unlink()  # as if it had been judged hung and taken over
+    assert workshop.run().consumed == 2
+    tip = workshop.history.tip()
+    answer = driver.ask(workshop.workspace.root, **{"continue": sleeper})
+    assert answer["code"] == LostClaim.exit_code
+    assert workshop.history.tip() == tip
     workshop.assert_whole(ids)

@@ -211,7 +211,8 @@ def test_a_diff_shows_what_changed(history: History) -> None:
         "memory/summary.md",
     ]
     assert rest[-1].text == (
-        "--- a/memory/summary.md\n+++ b/memory/summary.md\n@@ -1 +1,2 @@\n # Summary\n+more\n\\ No newline at end of file\n"
+        "--- a/memory/summary.md\n+++ b/memory/summary.md\n"
+        "@@ -1 +1,2 @@\n # Summary\n+more\n\\ No newline at end of file\n"
     )
     assert rest[0].text.startswith("--- a/memory/decisions/a.md\n+++ /dev/null\n")
     assert (rest[1].old, rest[1].new) == (None, b"\xff\n")
@@ -326,6 +327,9 @@ def test_a_long_history_packs_itself(history: History) -> None:
     commit(history, {f"knowledge/k{n}.md": data for n, data in enumerate(seventeen)})
     assert len(loose(history)) > 9
     commit(history, SMALL)
+    report = history.packed
+    assert report is not None
+    assert (report.packed > 9, report.skipped) == (True, "")
     assert not list(place(history).glob("objects/17/*"))
     assert list(place(history).glob("objects/pack/*.idx"))
     assert [len(History(place(history)).tree(c.id)) for c in history.log()] == [3, 9]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from hikidashi.atomic import Step, observed
 from hikidashi.errors import (
     BudgetSpent,
     Busy,
+    CorruptData,
     HikidashiError,
     LintErrors,
     LostClaim,
@@ -22,13 +26,14 @@ from hikidashi.errors import (
 from hikidashi.records.record import parse_record
 from hikidashi.staging.claim import take_claim
 from hikidashi.staging.entry import Disposition
+from hikidashi.staging.pause import set_paused
 from hikidashi.worker.bench import CHECKPOINTS
 from hikidashi.worker.engine import CleanupMaterials, Materials
 from hikidashi.worker.ledger import batch_limit, last_run, losses_left, protected_blobs, set_batch_limit
 from hikidashi.worker.outcomes import exit_code, outcome_of
-from hikidashi.staging.pause import set_paused
 from hikidashi.worker.report import Operation
 from hikidashi.worker.run import consolidate
+from hikidashi.worker.runs import find_run
 from hikidashi.worker.scratch import Scratch
 from tests.support.workshop import PlainEngine, Workshop, decision_path, make_entry, old_path
 
@@ -440,6 +445,100 @@ def test_an_interruption_at_any_checkpoint_leaves_a_state_that_the_next_run_fini
     workshop.assert_whole(ids)
     assert set(workshop.states().values()) == {"consumed"}
     workshop.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "then"),
+    [
+        ("run:checked", "crashed", "crashed"),
+        ("publish:journal-renamed", "crashed", "partial"),
+        ("publish:database", "partial", "partial"),
+    ],
+)
+def test_a_disk_that_fails_in_a_publication_is_said_and_the_next_run_finishes_it(
+    workshop: Workshop, name: str, first: str, then: str
+) -> None:
+    ids = workshop.stage(1, 2)
+    failing = False
+
+    def checkpoint(passed: str) -> None:
+        nonlocal failing
+        failing = failing or passed == name
+
+    def before(step: Step, path: Path) -> None:
+        if failing and path.name != workshop.workspace.claim_path.name:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with observed(before), pytest.raises(StorageFailure, match="read-only"):
+        workshop.run(checkpoint=checkpoint)
+    row = last_run(workshop.connection)
+    assert row is not None
+    assert row.outcome == first
+    assert ("the next run finishes it" in str(row.report["notices"])) == workshop.workspace.journal.exists()
+    report = workshop.run()
+    finished = find_run(workshop.connection, row.run_id)
+    assert finished.outcome == then
+    assert finished.report["consumed"] == (0 if then == "crashed" else 2)
+    assert report.outcome == ("done" if then == "crashed" else "idle")
+    workshop.assert_whole(ids)
+
+
+def test_interrupting_a_run_by_hand_is_not_the_entrys_fault(workshop: Workshop) -> None:
+    ids = workshop.stage(1)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    for _ in range(4):
+        with pytest.raises(KeyboardInterrupt):
+            workshop.run(meanwhile=interrupt)
+    assert workshop.run().consumed == 1
+    workshop.assert_whole(ids)
+
+
+def test_somebody_who_commits_to_the_history_meanwhile_is_built_upon(workshop: Workshop) -> None:
+    ids = workshop.stage(1)
+    history = workshop.history
+
+    def checkpoint(name: str) -> None:
+        if name == "publish:replaced":
+            history.commit(history.tree(), author="vcs", subject="By hand", at=workshop.now)
+
+    report = workshop.run(checkpoint=checkpoint)
+    assert report.outcome == "done"
+    assert [commit.subject for commit in history.log()] == ["Integrate 1 entry", "By hand"]
+    workshop.assert_whole(ids)
+
+
+def test_an_entry_that_vanished_from_the_database_stops_the_run_before_anything_changes(workshop: Workshop) -> None:
+    ids = workshop.stage(1, 2)
+
+    def vanish() -> None:
+        workshop.connection.execute("DELETE FROM entries WHERE id = ?", (ids[0],))
+
+    with pytest.raises(CorruptData, match="not staged any more"):
+        workshop.run(meanwhile=vanish)
+    assert workshop.tree() == {}
+    assert not workshop.workspace.journal.exists()
+    assert workshop.drain().exit_code == 0  # its file was still there and was taken up
+    workshop.assert_whole(ids)
+
+
+def test_a_database_from_a_backup_does_not_stop_recovery(workshop: Workshop) -> None:
+    ids = workshop.stage(1, 2)
+
+    def stop(name: str) -> None:
+        if name == "publish:committed":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workshop.run(checkpoint=stop)
+    (workshop.workspace.staging / f"{ids[0]}.json").unlink()
+    workshop.connection.execute("DELETE FROM entries WHERE id = ?", (ids[0],))
+    workshop.connection.execute("DELETE FROM runs")
+    report = workshop.run()
+    assert "the publication was finished" in report.recovered[0]
+    workshop.assert_whole(ids[1:])
 
 
 def test_losses_are_counted_over_a_rolling_day(workshop: Workshop) -> None:

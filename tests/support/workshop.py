@@ -188,7 +188,6 @@ class Workshop:
             self.settings,
             self.connection,
             engine or (lambda: PlainEngine(meanwhile=meanwhile)),
-            manual=True,
             clock=self.clock,
             checkpoint=checkpoint,
             **options,

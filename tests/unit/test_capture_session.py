@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from hikidashi.capture.extract import SessionFold
 from hikidashi.staging.entry import Entry
 from tests.capture_workspace import captured
-from tests.transcripts import Session
+from tests.transcripts import Session, read
 
 ASK = "Add a retry to the upload client and cover it with tests"
-PLAN = "# Move sessions to Redis\n\n## Context\n\nSessions are lost on every deploy of the shop.\n\n## Steps\n\n1. Add a client"
+PLAN = (
+    "# Move sessions to Redis\n\n## Context\n\nSessions are lost on every deploy of the shop.\n\n"
+    "## Steps\n\n1. Add a client"
+)
 NO_MODULE = "Error: Cannot find module 'left-pad'"
 
 
@@ -53,6 +57,16 @@ def test_tasks_of_newer_versions_are_a_list_too(tmp_path: Path) -> None:
     (entry,) = captured(session, tmp_path)
     assert "- Cover it with tests" in entry.body
     assert "Write the retry" not in entry.body
+
+
+def test_a_list_that_a_team_ticks_off_elsewhere_says_nothing_here(tmp_path: Path) -> None:
+    session = Session(version="2.1.60")
+    session.user(ASK)
+    call = session.call("TaskCreate", {"subject": "Write the retry", "description": "x", "activeForm": "x"})
+    session.result(call, "Task #1 created successfully: Write the retry")
+    session.result(session.call("TaskUpdate", {"taskId": "1", "owner": "backend"}), "Updated task #1 owner")
+    session.says("The team is at work.")
+    assert captured(session, tmp_path) == []
 
 
 def test_a_list_that_nobody_touched_for_long_is_not_open_work(tmp_path: Path) -> None:
@@ -199,6 +213,15 @@ def test_finished_work_is_one_line_with_its_proof(
     assert entry.title in (ASK, "Add a retry to the upload client", "Retry uploads")
 
 
+def test_a_deployment_that_nothing_else_names_is_named_after_its_command(tmp_path: Path) -> None:
+    session = Session()
+    session.user("デプロイして")
+    session.runs("aws s3 sync dist s3://shop-releases", "upload: dist/index.html")
+    session.says("It is live.")
+    (entry,) = captured(session, tmp_path)
+    assert (entry.status, entry.title) == ("done", "Deployed: `aws s3 sync dist s3://shop-releases`")
+
+
 def test_a_list_that_is_done_to_its_end_is_finished_work(tmp_path: Path) -> None:
     session = Session()
     session.user(ASK)
@@ -325,7 +348,7 @@ def stubborn(session: Session, *, between: bool = True) -> None:
     session.runs("npm test", f"{NO_MODULE}\n1 failed", exit_code=1)
     if between:
         session.edits("/home/ann/shop/jest.config.js", "a", "b")
-    session.runs("npm test -- --verbose" if False else "npm test", f"{NO_MODULE}\n1 failed", exit_code=1)
+    session.runs("npm test", f"{NO_MODULE}\n1 failed", exit_code=1)
     session.says("The package is not installed at all, so I add it.")
     session.edits("/home/ann/shop/package.json", "a", "b")
     session.runs("npm test", "12 passed")
@@ -369,14 +392,11 @@ def test_a_failure_that_another_session_met_counts(tmp_path: Path) -> None:
     session.runs("npm test", f"{NO_MODULE}\n1 failed", exit_code=1)
     session.edits("/home/ann/shop/package.json", "a", "b")
     session.runs("npm test", "12 passed")
-    from hikidashi.capture.extract import SessionFold
-    from tests.transcripts import read
-
     fold = SessionFold("claude-code", met=lambda kind, key: kind == "failure")
     entries = [e for event in read(session.write(tmp_path / "s.jsonl"))[0] for e in fold.feed(event)]
     (entry,) = attempts(entries)
     assert "another session" in entry.body
-    assert [signal.kind for signal in fold.signals][0] == "failure"
+    assert fold.signals[0].kind == "failure"
 
 
 def test_a_pass_without_a_change_proves_nothing(tmp_path: Path) -> None:
@@ -421,9 +441,6 @@ def test_ids_depend_on_the_event_and_not_on_the_file_or_session(tmp_path: Path) 
 
 
 def test_events_that_were_counted_before_are_context_only(tmp_path: Path) -> None:
-    from hikidashi.capture.extract import SessionFold
-    from tests.transcripts import read
-
     session = Session()
     session.user(ASK)
     session.todo(("Write the retry", "pending"))
@@ -446,9 +463,6 @@ def test_titles_are_one_line_of_at_most_200_characters(tmp_path: Path) -> None:
 
 
 def test_a_changed_outcome_of_a_settled_session_is_told_once_more(tmp_path: Path) -> None:
-    from hikidashi.capture.extract import SessionFold
-    from tests.transcripts import read
-
     session = Session()
     session.user(ASK)
     session.todo(("Write the retry", "pending"))

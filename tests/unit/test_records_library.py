@@ -102,6 +102,17 @@ def test_a_name_that_no_system_takes_is_refused(workspace: Workspace, name: byte
     assert loaded.findings[0].path.isprintable()
 
 
+def test_folders_without_end_are_not_followed(workspace: Workspace) -> None:
+    deep = workspace.home / "memory" / "workflow"
+    for _ in range(600):
+        deep = deep / "d"
+        deep.mkdir()
+    (workspace.home / "memory" / "workflow" / "d" / "w.md").write_bytes(b"w")
+    loaded = read_tree(workspace)
+    assert list(loaded.tree) == ["memory/workflow/d/w.md"]
+    assert [f.code for f in loaded.findings] == ["H117"]
+
+
 def test_a_file_that_cannot_be_read_is_one_line(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     (workspace.home / "knowledge" / "k.md").write_bytes(b"")
 

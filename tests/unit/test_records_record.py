@@ -10,6 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hikidashi.records import frontmatter
 from hikidashi.records.frontmatter import MAX_FRONT_MATTER
 from hikidashi.records.record import (
     Record,
@@ -342,3 +343,28 @@ def test_no_bytes_break_the_reader(data: bytes) -> None:
 def test_the_same_bytes_are_parsed_once() -> None:
     data = render_record(replace(DECISION, body="once"))
     assert read_record(DECISION.path, data) is read_record(DECISION.path, bytes(bytearray(data)))
+
+
+#: Lines of front matter, most of them nearly as we write them.
+LINES = st.tuples(
+    st.sampled_from(["", "", "", "", "", "  - ", "    ", "  "]),
+    st.sampled_from(["a", "b", "c", "d", "key_c", "yes", "x1"]),
+    st.sampled_from([": ", ": ", ": ", ": ", ": ", ":", ":  "]),
+    TRICKY
+    | TEXT
+    | st.sampled_from(['"a b"', '"a" b', "[1, 2]", '["a", ""]', "[]", "[01, 2]", "{}", "w, [x] 'y'", "x\xa0", "\xa0x"])
+    | st.sampled_from(["2026-05-03T09:30:00Z", "ª", "١", "a:b", "a#b", "1 #", "a: ", '"\\"', "''"]),
+).map("".join)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(LINES, min_size=1, max_size=3).map(lambda lines: "\n".join(lines) + "\n"))
+def test_the_fast_reader_says_what_yaml_says(front: str) -> None:
+    fast = frontmatter._read_own_form(front)
+    if fast is not None:
+        assert list(fast.items()) == list(frontmatter._read_yaml(front).items())
+
+
+def test_what_we_write_takes_the_fast_reader() -> None:
+    for text in (DECISION_FILE, KNOWLEDGE_FILE):
+        assert frontmatter._read_own_form(text.split("---\n")[1]) is not None

@@ -38,6 +38,9 @@ WHERE run_id GLOB :prefix || '*' ORDER BY rowid
 -- name: run_entries
 SELECT id, kind, content, disposition, record, reason FROM entries WHERE run_id = :run_id ORDER BY id
 
+-- name: entry_state
+SELECT state, run_id FROM entries WHERE id = :id
+
 -- name: unfinished_runs
 SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
 WHERE outcome = 'running' AND run_id <> :run_id ORDER BY rowid
@@ -58,10 +61,3 @@ INSERT OR IGNORE INTO losses (run_id, path, op, at) VALUES (:run_id, :path, :op,
 
 -- name: losses_since
 SELECT COUNT(*) AS count FROM losses WHERE at > :since
-
--- name: runs_like
-SELECT run_id, engine, outcome, started_at, finished_at, batch, report FROM runs
-WHERE substr(run_id, 1, length(:prefix)) = :prefix ORDER BY rowid LIMIT 2
-
--- name: entry_content
-SELECT content FROM entries WHERE id = :id

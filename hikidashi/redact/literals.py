@@ -1,0 +1,127 @@
+"""Reading one value beside a name, and deciding whether name, form and value together make a secret."""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from typing import Final
+
+from hikidashi.redact.families import Secret
+from hikidashi.redact.identifiers import Strength
+from hikidashi.redact.places import is_basic_credential
+from hikidashi.redact.values import (
+    has_both,
+    is_digits,
+    is_ordinary,
+    is_placeholder,
+    is_random,
+    is_technical,
+    split_words,
+)
+
+__all__ = ["BARE", "BARE_LINE", "QUOTE", "Form", "judged", "quoted"]
+
+
+class Form(IntEnum):
+    """How the value stands beside the name."""
+
+    QUOTED = 0
+    #: `NAME=value`, no space: shells, query strings, connection strings, logs.
+    TIGHT = 1
+    #: `name: value`, `name = value`, `name is value`.
+    LOOSE = 2
+    #: `--name value`.
+    FLAG = 3
+
+
+QUOTE: Final = re.compile(r"[fFbBrRuU@$]{0,2}(?P<quote>\\{0,7}(?:\"\"\"|'''|[\"'`]))")
+#: A value without quotes. A comma, semicolon, ampersand or bracket ends it where the next name or the end of the
+#: surrounding list follows, and is part of it elsewhere.
+BARE: Final = re.compile(
+    r"(?:[^\s\"'`,;<>&|\\)}\]]++|\\(?![nrt\"'\\])|[,;&](?![\s\"'`\\&]|[\w.\- ]{0,40}+[=:]|\Z)"
+    r"|[)}\]](?![\s\"'`,;:.)}\]\\<|&]|\Z))++"
+)
+#: A line of an environment file or an assignment of a shell ends at white space only.
+BARE_LINE: Final = re.compile(r"(?:[^\s\"'`\\]++|\\(?![nrt\"'\\]))++")
+_LITERAL_KINDS: Final = (
+    (("account", "key"), re.compile(r"[A-Za-z0-9+/]{86}=="), "azure-storage-key"),
+    (("access", "key"), re.compile(r"[A-Za-z0-9+/]{42,44}={0,2}"), "azure-shared-key"),
+)
+#: Operators of a list of names, a call, a comparison: not every string behind them is a value.
+_LOOSE_CONTEXTS: Final = (",", "(", "==", "===", "!=", "!==")
+#: Characters of a value that are looked at; the rest is like them.
+_JUDGED: Final = 1024
+#: Longer quoted values are no values.
+_MAX_VALUE: Final = 4096
+
+
+def quoted(text: str, quote: re.Match[str]) -> tuple[int, int] | None:
+    """The place between the quotes; up to the end of the text where they do not close."""
+    mark, start = quote["quote"], quote.end()
+    limit = min(len(text), start + _MAX_VALUE)
+    end = text.find(mark, start, limit)
+    while end > start and text[end - 1] == "\\":
+        # an escaped quote inside: `"a\"b"`
+        end = text.find(mark, end + 1, limit)
+    if end < 0:
+        bare = BARE.match(text, start)
+        return bare.span() if bare is not None and bare.end() == len(text) else None
+    if len(mark.lstrip("\\")) == 1 and "\n" in text[start:end]:
+        return None
+    return (start, end) if end > start else None
+
+
+def judged(text: str, name: str, strength: Strength, form: Form, place: tuple[int, int], context: str) -> Secret | None:
+    """The value at `place` as a secret, or None. `context` is the operator between name and value, or `line`
+    (a line of an environment file), `is` (prose), `flag` (an option), `sql`."""
+    start, end = place
+    if form is not Form.QUOTED:  # what ends a sentence is not part of it
+        end = start + len(text[start:end].rstrip("\\" if context == "line" else ".,:\\"))
+    value = text[start : min(end, start + _JUDGED)]
+    number = is_digits(value) and strength is Strength.PASSWORD and form is not Form.LOOSE
+    if not number and (not value or is_placeholder(value) or is_ordinary(value, quoted=form is Form.QUOTED)):
+        return None
+    if not _accepts(name, value, strength, form, context, text[end : end + 1]):
+        return None
+    words = tuple(split_words(name))
+    kind = "password" if strength is Strength.PASSWORD else "secret"
+    for ending, pattern, special in _LITERAL_KINDS:
+        if words[-len(ending) :] == ending and pattern.fullmatch(value):
+            kind = special
+    return Secret(kind, start, end)
+
+
+def _accepts(name: str, value: str, strength: Strength, form: Form, context: str, after: str) -> bool:
+    if strength is Strength.WEAK:
+        if is_random(value) or (name.lower().endswith("auth") and len(value) >= 8 and is_basic_credential(value)):
+            return True
+        is_token = split_words(name)[-1] != "key" and form is not Form.LOOSE
+        return is_token and len(value) >= 8 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+    if form is Form.QUOTED:
+        if context in _LOOSE_CONTEXTS:
+            return len(value) >= 6 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+        return len(value) >= (3 if strength is Strength.PASSWORD else 6)
+    if form is Form.TIGHT:
+        if has_both(value) or is_digits(value):
+            return len(value) >= (4 if strength is Strength.PASSWORD else 6)
+        # A bare word is a variable in code (`login(password=password2)`), a value in a shell or an .env file.
+        return len(value) >= 6 and after not in tuple("),(") and (context == "line" or strength is Strength.PASSWORD)
+    if form is Form.FLAG:
+        return _accepts_flag(value, strength)
+    return _accepts_loose(value, strength, context)
+
+
+def _accepts_flag(value: str, strength: Strength) -> bool:
+    if has_both(value) or is_digits(value):
+        return len(value) >= (4 if strength is Strength.PASSWORD else 6)
+    return strength is Strength.PASSWORD and len(value) >= 8
+
+
+def _accepts_loose(value: str, strength: Strength, context: str) -> bool:
+    if context == "|" or context == "is":
+        if strength is not Strength.PASSWORD and not is_random(value):
+            return False
+        if is_technical(value):
+            return False
+        return len(value) >= 6 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+    return len(value) >= (6 if strength is Strength.PASSWORD else 8) and has_both(value)

@@ -1,0 +1,99 @@
+"""An extraction that is killed at any step loses nothing and stages nothing twice."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hikidashi.capture import reading
+from hikidashi.capture.run import CHECKPOINTS
+from tests.capture_sessions import folder_of_sessions
+from tests.capture_workspace import Desk, desk
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Killed(Exception):
+    """Stands for the process's end."""
+
+
+def undisturbed(tmp_path: Path, folder: Path) -> dict[str, bytes]:
+    with desk(tmp_path / "undisturbed") as here:
+        here.extract(folder)
+        return here.staged_files()
+
+
+def check_whole(here: Desk, folder: Path, expected: dict[str, bytes]) -> None:
+    """A normal extract afterwards: the same files as undisturbed, no row left behind, no temporary file."""
+    here.extract(folder)
+    assert here.staged_files() == expected
+    assert here.states() == {"staged"}
+    here.extract(folder)
+    assert here.staged_files() == expected
+    assert not list(here.workspace.home.rglob(".tmp-*"))
+
+
+@pytest.mark.parametrize("step", CHECKPOINTS)
+def test_an_exception_at_each_step_costs_nothing(tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = folder_of_sessions(tmp_path / "sessions")
+    expected = undisturbed(tmp_path, folder)
+    monkeypatch.setattr(reading, "CHUNK_BYTES", 4_000)
+    steps: list[str] = []
+    with desk(tmp_path / "counted") as here:
+        queue(here, folder)
+        here.extract(folder, checkpoint=steps.append)
+    assert step in steps
+    with desk(tmp_path / "shop") as here:
+        queue(here, folder)
+        for count in range(1, steps.count(step) + 1):
+            left = count
+
+            def checkpoint(name: str) -> None:
+                nonlocal left
+                left -= name == step
+                if left == 0:
+                    raise Killed(name)
+
+            with contextlib.suppress(Killed):
+                here.extract(folder, checkpoint=checkpoint)
+        check_whole(here, folder, expected)
+
+
+def queue(here: Desk, folder: Path) -> None:
+    """Another process left this folder in the queue."""
+    here.connection.execute("INSERT INTO extract_queue (path, queued_at) VALUES (?, '')", (str(folder),))
+
+
+#: A step and how often it is reached before the process dies.
+KILLS = [(step, count) for step in CHECKPOINTS for count in (1, 4) if count == 1 or step in CHECKPOINTS[3:5]]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+def test_kill_9_at_each_step_in_a_row(tmp_path: Path) -> None:
+    folder = folder_of_sessions(tmp_path / "sessions")
+    expected = undisturbed(tmp_path, folder)
+    killed = 0
+    for step, count in KILLS:
+        root = tmp_path / "shop"
+        with desk(root) as here:
+            queue(here, folder)
+        ended = subprocess.run(
+            [sys.executable, "-m", "tests.crash.capture_driver", str(root), str(folder), step, str(count)],
+            cwd=ROOT,
+            timeout=60,
+            check=False,
+            capture_output=True,
+        )
+        assert ended.returncode in (0, -signal.SIGKILL), ended.stderr.decode()
+        killed += ended.returncode != 0
+        if ended.returncode != 0 and step == "extract:before-commit":
+            with desk(root) as here:  # what was not committed left no file
+                assert set(here.staged_files()) <= {f"{entry.id}.json" for entry in here.entries()}
+    assert killed >= len(CHECKPOINTS) - 1
+    with desk(tmp_path / "shop") as here:
+        check_whole(here, folder, expected)
