@@ -21,11 +21,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,6 +47,13 @@ class Ended:
 
     def json(self) -> Any:
         return json.loads(self.out)
+
+    def expect(self, code: int | None) -> Ended:
+        """This, if the program ended as one should: with that code (None: any), and never with a traceback."""
+        assert "Traceback" not in self.err, self.err
+        assert "internal error" not in self.err, self.err
+        assert code is None or self.code == code, self
+        return self
 
 
 @dataclass(slots=True)
@@ -79,23 +86,19 @@ class Commands:
         (n-th write, from 0) with `errno`; `clock_by` (seconds that the clock is off); `note` (True: `passed`);
         `environ` (added variables).
         """
-        self.start(*arguments, cwd=cwd, **told)
-        return self.finish(code)
+        return self.race([(arguments, cwd)], **told)[0].expect(code)
 
-    def start(self, *arguments: str, cwd: Path, **told: Any) -> None:
-        """Ask for a command; `finish` must follow before the next one."""
+    def race(self, commands: Iterable[tuple[Iterable[str], Path]], **told: Any) -> list[Ended]:
+        """Run all commands (arguments, folder) from one moment on, each in a process of its own."""
         assert self._server.stdin is not None
-        job = {"arguments": arguments, "cwd": str(cwd), "home": os.environ["HOME"], **told}
-        self._server.stdin.write(json.dumps(job) + "\n")
-        self._server.stdin.flush()
-
-    def finish(self, code: int | None = 0) -> Ended:
-        """The end of the command that was started last."""
         assert self._server.stdout is not None
-        ended = Ended(**json.loads(self._server.stdout.readline()))
-        assert "Traceback" not in ended.err, ended.err
-        assert code is None or ended.code == code, ended
-        return ended
+        jobs = [
+            {"arguments": list(arguments), "cwd": str(cwd), "home": os.environ["HOME"], **told}
+            for arguments, cwd in commands
+        ]
+        self._server.stdin.write(json.dumps(jobs) + "\n")
+        self._server.stdin.flush()
+        return [Ended(**answer) for answer in json.loads(self._server.stdout.readline())]
 
 
 def serve() -> None:
@@ -113,27 +116,38 @@ def _import_all() -> None:
             importlib.import_module(module.name)
 
 
-def _answer(job: dict[str, Any]) -> dict[str, Any]:
-    files = [tempfile.TemporaryFile() for _ in ("out", "err", "note")]  # noqa: SIM115
+def _answer(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Do all jobs at once: every child waits at a pipe until the last one is there."""
+    wait_at, gate = os.pipe()
+    children = [_forked(job, wait_at, gate) for job in jobs]
+    os.close(wait_at)
+    os.close(gate)
+    answers = []
+    for child, files in children:
+        _, status = os.waitpid(child, 0)
+        texts = []
+        for file in files:
+            file.seek(0)
+            texts.append(file.read().decode("utf-8", "replace"))
+            file.close()
+        passed = texts[2].split("\n")[:-1]
+        answers.append({"code": os.waitstatus_to_exitcode(status), "out": texts[0], "err": texts[1], "passed": passed})
+    return answers
+
+
+def _forked(job: dict[str, Any], wait_at: int, gate: int) -> tuple[int, list[IO[bytes]]]:
+    files: list[IO[bytes]] = [tempfile.TemporaryFile() for _ in ("out", "err", "note")]
     child = os.fork()
     if child == 0:
         code = 70
         try:
+            os.close(gate)
+            os.read(wait_at, 1)
+            os.close(wait_at)
             code = _run(job, [file.fileno() for file in files])
         finally:
             os._exit(code)
-    _, status = os.waitpid(child, 0)
-    texts = []
-    for file in files:
-        file.seek(0)
-        texts.append(file.read().decode("utf-8", "replace"))
-        file.close()
-    return {
-        "code": os.waitstatus_to_exitcode(status),
-        "out": texts[0],
-        "err": texts[1],
-        "passed": texts[2].split("\n")[:-1],
-    }
+    return child, files
 
 
 def _run(job: dict[str, Any], files: list[int]) -> int:
