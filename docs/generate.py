@@ -22,6 +22,7 @@ from hikidashi.atomic import write_atomic  # noqa: E402
 from hikidashi.config.defaults import OTHER_VARIABLES, SETTINGS, Setting  # noqa: E402
 from hikidashi.config.settings import expected  # noqa: E402
 from hikidashi.records.linter import rules_table  # noqa: E402
+from hikidashi.redact.rules import render_table  # noqa: E402
 
 
 def _cell(text: str) -> str:
@@ -86,6 +87,7 @@ PARTS: Final[list[tuple[str, str, Callable[[], str]]]] = [
     ("settings.md", "settings", settings_table),
     ("settings.md", "variables", variables_table),
     ("exit-codes.md", "exit-codes", exit_codes_table),
+    ("security.md", "secret-shapes", lambda: render_table().rstrip("\n")),
     ("linter.md", "rules", lambda: rules_table().rstrip("\n")),
 ]
 

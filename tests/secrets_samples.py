@@ -278,11 +278,7 @@ def _in_context() -> list[Sample]:
         ),
         ("azure-shared-key", f"Endpoint=sb://x.y/;SharedAccessKeyName=Root;SharedAccessKey={shared}", shared),
         ("url-signature", f"https://x.blob.core.windows.net/c?sv=2023-11-03&sp=r&sig={long}4%3D", long),
-        (
-            "url-signature",
-            f"https://b.s3.amazonaws.com/k?X-Amz-Signature={_body('sigv4', _HEX, 64)}",
-            _body("sigv4", _HEX, 64),
-        ),
+        ("url-signature", f"https://b.s3.amazonaws.com/k?X-Amz-Signature={signature}", signature),
         ("twilio-auth-token", f"{account}:{auth}", auth),
         ("slack-webhook", f"https://hooks.slack.com/services/{hook}", hook),
         ("discord-webhook", f"https://discord.com/api/webhooks/{discord}", discord),

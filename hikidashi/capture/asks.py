@@ -128,7 +128,7 @@ _PASTE: Final = re.compile(
     r"|\d{4}-\d\d-\d\d[T ]|\w+@[\w.-]+[ :~])"
 )
 _TERMINAL: Final = re.compile(
-    r"^\s*(?:[$❯%] |at \S+ \(|File \"|\w+@[\w.-]+[:~ ].*[$%#] |npm (?:ERR!|error)|--- FAIL|⎿|\d\d:\d\d:\d\d)"
+    r"^[ \t]*(?:[$❯%] |at \S+ \(|File \"|\w+@[\w.-]+[:~ ].*[$%#] |npm (?:ERR!|error)|--- FAIL|⎿|\d\d:\d\d:\d\d)"
     r"|\bTraceback \(most recent|\"level\":\"",
     re.MULTILINE,
 )
@@ -138,7 +138,7 @@ _REMARK: Final = re.compile(r"\W*(?:#|(?:paso|step|passo|étape|schritt|шаг|�
 
 #: A line that is a shell command: several of them are a script to run, not words.
 _SHELL_LINE: Final = re.compile(
-    r"^\s*(?:[$#] )?(?:sudo|cd|git|npm|npx|pnpm|yarn|pip3?|python3?|node|docker|kubectl|systemctl|pm2|psql|grep"
+    r"^[ \t]*(?:[$#] )?(?:sudo|cd|git|npm|npx|pnpm|yarn|pip3?|python3?|node|docker|kubectl|systemctl|pm2|psql|grep"
     r"|cat|ls|cp|mv|rm|curl|chmod|chown|mkdir|tar|rmdir|wc|pwd|sleep|kill|ps"
     r"|export|find|sed|awk|echo|nano|tail|netstat|ss|certbot|ssh|scp|brew|apt(?:-get)?)\s+\S",
     re.MULTILINE,
@@ -239,7 +239,7 @@ def ask_kind(text: str) -> AskKind:
         return "plan"
     if stripped[0] in "/!" and len(stripped) < 200:
         return "command"
-    head = stripped[:1_500]
+    head = stripped[:1_000]
     if _PASTE.match(head) or (head.count("\n") > 2 and len(_TERMINAL.findall(head)) >= 2):
         return "paste"
     if _COMMAND.match(head) and not _IMPERATIVE_WORDS.match(head):
@@ -267,7 +267,7 @@ _JOINED: Final = re.compile(r"(?<=[^\s.!?:;,。！？：#>*-]) ?\n(?=[a-zà-öø
 
 def _first_line(text: str) -> str:
     """The first line with words of its own, without marks in front."""
-    for line in _JOINED.sub(" ", text).split("\n"):
+    for line in _JOINED.sub(" ", text[:1_000]).split("\n"):
         stripped = _LEADING.sub("", line).strip(" *_#`=:")
         if content_words(stripped) >= 2 or len(stripped) > 40:
             return one_line(stripped)

@@ -157,6 +157,8 @@ class Attempts:
 
     def passed(self, text: str, place: Place) -> Solved | None:
         """`text` passed: its failures that are over now, at most the most stubborn one."""
+        if not self.failures:
+            return None
         key = command_key(text)
         over = [name for name, failure in self.failures.items() if failure.key == key]
         gone = [self.failures.pop(name) for name in over]

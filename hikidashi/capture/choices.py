@@ -113,9 +113,6 @@ _LASTING: Final = re.compile(
 _QUOTE: Final = re.compile(r"^\s*(?:>|[\"“«「]|you (?:wrote|said)\b)", re.IGNORECASE | re.MULTILINE)
 
 
-_MARK: Final = re.compile("|".join(map(re.escape, _MARKS)), re.IGNORECASE)
-
-
 def _sentences(text: str) -> list[str]:
     return [s for s in re.split(r"(?<=[.!?])\s+|(?<=[。！？])|\n+", text) if s.strip()]
 
@@ -124,7 +121,8 @@ def contrastive_choice(text: str) -> str:
     """The sentence of a prompt that settles one thing against another, word for word; '' for none."""
     if len(text) > MAX_CHOICE:
         return ""
-    if not _MARK.search(text):
+    lowered = text.lower()
+    if not any(mark in lowered for mark in _MARKS):
         return ""
     stripped = text.strip()
     if (

@@ -135,7 +135,7 @@ class _Pass:
         )
         with transaction(reader.connection):
             new = set(reader.store.add_pending(self._entries))
-            reader.seen.commit(keys)
+            reader.seen.commit(reader.connection, keys)
             self._add_signals(fold.signals)
             mark.save(reader.connection, self._host.name, file.path, format_time(reader.clock()))
             reader.checkpoint("extract:before-commit")

@@ -17,7 +17,7 @@ from hikidashi.capture import reading
 from hikidashi.capture.follow import Belonging, Watermark, path_text
 from hikidashi.capture.reading import Reader
 from hikidashi.capture.report import ExtractReport
-from hikidashi.capture.seen import SeenKeys
+from hikidashi.capture.seen import seen_keys
 from hikidashi.config.territory import linked_worktrees
 from hikidashi.db.connection import database_errors, queries, transaction
 from hikidashi.errors import UsageError
@@ -197,7 +197,7 @@ class _Extraction:
             store=self._store,
             clock=self._clock,
             checkpoint=self._checkpoint,
-            seen=SeenKeys(self._connection, bytes_ahead=sum(file.size for _host, file in found)),
+            seen=seen_keys(self._connection, bytes_ahead=sum(file.size for _host, file in found)),
             belonging=Belonging(self._workspace.root),
             settle_after=timedelta(minutes=self._settings.capture.settle_minutes),
             max_line_bytes=self._settings.capture.max_line_bytes,

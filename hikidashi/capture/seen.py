@@ -7,11 +7,12 @@ else each key is looked up. New keys stay here until the transaction that commit
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from typing import Final
 
 from hikidashi.db.connection import database_errors, queries
 
-__all__ = ["SeenKeys"]
+__all__ = ["SeenKeys", "seen_keys"]
 
 _SQL: Final = queries("capture")
 
@@ -23,25 +24,11 @@ _PRELOAD_BYTES: Final = 4 << 20
 
 
 class SeenKeys(set[bytes]):
-    """A set that also knows the keys in the database, and which of its own are new."""
+    """The keys of the database and those that are new, and which are new."""
 
-    def __init__(self, connection: sqlite3.Connection, *, bytes_ahead: int) -> None:
-        super().__init__()
-        self._connection = connection
+    def __init__(self, known: Iterable[bytes] = ()) -> None:
+        super().__init__(known)
         self._fresh: list[bytes] = []
-        self._look_up = True
-        if bytes_ahead >= _PRELOAD_BYTES:
-            with database_errors("workspace.sqlite"):
-                rows = connection.execute(_SQL["all_seen"], {"limit": _PRELOAD_ROWS + 1}).fetchall()
-            if len(rows) <= _PRELOAD_ROWS:
-                self.update(row[0] for row in rows)
-                self._look_up = False
-
-    def __contains__(self, key: object) -> bool:
-        """Whether the event of this key was counted before."""
-        if super().__contains__(key):
-            return True
-        return self._look_up and self._connection.execute(_SQL["seen"], (key,)).fetchone() is not None
 
     def add(self, key: bytes) -> None:
         """Count the event of this key."""
@@ -53,17 +40,42 @@ class SeenKeys(set[bytes]):
         """How many keys are new so far."""
         return len(self._fresh)
 
-    def commit(self, mark: int) -> None:
+    def commit(self, connection: sqlite3.Connection, mark: int) -> None:
         """Write the first `mark` new keys, in the CALLER's transaction."""
-        self._connection.executemany(_SQL["add_seen"], [(key,) for key in sorted(self._fresh[:mark])])
+        connection.executemany(_SQL["add_seen"], [(key,) for key in sorted(self._fresh[:mark])])
 
     def committed(self, mark: int) -> None:
         """The transaction of `commit` is through."""
-        if self._look_up:
-            self.difference_update(self._fresh[:mark])
         del self._fresh[:mark]
 
     def forget(self) -> None:
         """Take back the new keys: their file could not be read to the end."""
         self.difference_update(self._fresh)
         self._fresh.clear()
+
+
+class _LookedUp(SeenKeys):
+    """Holds the new keys only; the others are looked up in the database."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__()
+        self._connection = connection
+
+    def __contains__(self, key: object) -> bool:
+        """Whether the event of this key was counted before."""
+        return super().__contains__(key) or self._connection.execute(_SQL["seen"], (key,)).fetchone() is not None
+
+    def committed(self, mark: int) -> None:
+        """The transaction of `commit` is through: the database knows these keys from now on."""
+        self.difference_update(self._fresh[:mark])
+        super().committed(mark)
+
+
+def seen_keys(connection: sqlite3.Connection, *, bytes_ahead: int) -> SeenKeys:
+    """The keys for a reading of about `bytes_ahead` bytes."""
+    if bytes_ahead >= _PRELOAD_BYTES:
+        with database_errors("workspace.sqlite"):
+            rows = connection.execute(_SQL["all_seen"], {"limit": _PRELOAD_ROWS + 1}).fetchall()
+        if len(rows) <= _PRELOAD_ROWS:
+            return SeenKeys(row[0] for row in rows)
+    return _LookedUp(connection)

@@ -18,12 +18,11 @@ __all__ = ["MAX_COMMAND", "Command", "Segment", "exit_counts", "plain", "read_co
 MAX_COMMAND: Final = 6_000
 
 #: Characters of it, without heredocs, that are taken apart.
-_MAX_PARSED: Final = 1_200
+_MAX_PARSED: Final = 1_000
 
 _TOKEN: Final = re.compile(
-    r"""(?P<quoted>'[^']*'|"(?:\\.|[^"\\])*")|(?P<escaped>\\.)|(?P<join>&&|\|\||;|\n|\|&?)"""
-    r"""|(?P<redirect>\d?>&\d|&>>?\s*\S+|\d?>>?\s*\S+|<\s*\S+)|(?P<amp>&)|(?P<space>[ \t]+)"""
-    r"""|(?P<word>[^\s'"\\;|&<>]+|[<>'"\\])""",
+    r"""(?P<word>(?!\d>)[^\s'"\\;|&<>]+)|(?P<space>[ \t]+)|(?P<quoted>'[^']*'|"(?:\\.|[^"\\])*")|(?P<escaped>\\.)"""
+    r"""|(?P<join>&&|\|\||;|\n|\|&?)|(?P<redirect>\d?>&\d|&>>?\s*\S+|\d?>>?\s*\S+|<\s*\S+)|(?P<amp>&)|(?P<rest>.)""",
     re.DOTALL,
 )
 
@@ -100,7 +99,7 @@ def _segments(text: str) -> list[Segment]:
     segments, current, word = [], Segment(), ""
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
-        if kind in ("quoted", "escaped", "word"):
+        if kind in ("word", "quoted", "escaped", "rest"):
             piece = match.group()
             word += piece[1:-1] if kind == "quoted" else "" if piece == "\\\n" else piece
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Any, Final
 
@@ -24,6 +25,8 @@ class Tasks:
     def __init__(self) -> None:
         #: Key -> (words, status); keys are positions for `TodoWrite`, numbers for tasks.
         self.items: dict[str, tuple[Passage, str]] = {}
+        #: Digests of the items' words, by which a new list is told from progress in the old one.
+        self._digests: set[str] = set()
         #: Where the list was changed last.
         self.place: Place | None = None
         #: Number of the prompt during which it was changed last.
@@ -55,14 +58,15 @@ class Tasks:
         """`TodoWrite`: the whole list anew. Gives whether it is a new list rather than progress in the old one."""
         if not isinstance(todos, list):
             return False
-        old = {words.text for words, _status in self.items.values()} if self.items else set()
         items: dict[str, tuple[Passage, str]] = {}
+        digests = set()
         for number, todo in enumerate(todos[:MAX_ITEMS]):
             if isinstance(todo, dict) and isinstance(todo.get("content"), str):
                 items[str(number)] = (Passage(todo["content"], place, MAX_ITEM), str(todo.get("status", "pending")))
-        fresh = not old or not any(words.text in old for words, _status in items.values())
+                digests.add(hashlib.blake2b(todo["content"].encode("utf-8", "replace"), digest_size=5).hexdigest())
+        fresh = self._digests.isdisjoint(digests)
         if items:
-            self.items, self.place, self.prompt, self.shared = items, place, prompt, False
+            self.items, self.place, self.prompt, self.shared, self._digests = items, place, prompt, False, digests
         return fresh and bool(items)
 
     def create(self, given: dict[str, object], output: str, place: Place, prompt: int) -> bool:
@@ -89,14 +93,14 @@ class Tasks:
     def to_state(self) -> list[Any]:
         """The JSON form."""
         items = [[key, words.text, status] for key, (words, status) in self.items.items()]
-        return [items, self.place.to_state() if self.place else None, self.prompt, self.shared]
+        return [items, self.place.to_state() if self.place else None, self.prompt, self.shared, sorted(self._digests)]
 
     @classmethod
     def from_state(cls, data: Any) -> Tasks:
         """Read `to_state`'s form."""
         tasks = cls()
         tasks.place = Place.from_state(data[1]) if data[1] else None
-        tasks.prompt, tasks.shared = data[2], data[3]
+        tasks.prompt, tasks.shared, tasks._digests = data[2], data[3], set(data[4])
         if tasks.place is not None:
             for key, words, status in data[0]:
                 tasks.items[key] = (Passage(words, tasks.place, MAX_ITEM, clean=True), status)

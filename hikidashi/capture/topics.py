@@ -26,7 +26,9 @@ _DEFAULT: Final = word_list(
 
 def tickets_in(text: str, *, any_case: bool = False) -> list[str]:
     """Ticket keys such as `ENT-221` in `text`, in order; written small only where `any_case` (branch names)."""
-    found = []
+    found: list[str] = []
+    if "-" not in text:
+        return found
     for match in _TICKET.finditer(text[:4_000]):
         project = match.group(1)
         if (any_case or project.isupper()) and project.upper() not in _NOT_TICKETS:

@@ -54,7 +54,7 @@ _ERROR: Final = re.compile(
     r"|denied|undefined"
     r"|unexpected|invalid|refused|timed? ?out|unable|missing|unresolved|unknown|not recognized|does not exist|is"
     r" not|rejected|FAIL)\b"
-    r"|^E   |✖|✕|✗|❌|\w+(?:Error|Exception)\b",
+    r"|✖|✕|✗|❌|(?:Error|Exception)\b",
     re.IGNORECASE,
 )
 _NOT_AN_ERROR: Final = re.compile(
@@ -65,7 +65,7 @@ _NOT_AN_ERROR: Final = re.compile(
 )
 
 #: `file:line: message` of compilers and linters.
-_COMPILER: Final = re.compile(r"^\S{1,200}(?::\d+(?::\d+)?:? |\(\d+,\d+\): )\S")
+_COMPILER: Final = re.compile(r"^\S{1,200}(?::\d+(?::\d+)?:? |\(\d+,\d+\): )\S", re.MULTILINE)
 
 #: Lines that say that something failed, not what.
 _GENERIC: Final = re.compile(
@@ -117,8 +117,8 @@ def judge(event: Event, family: Family, counts: bool, output: str) -> Verdict:
 
 
 def _judge_tests(failed: bool, counts: bool, output: str) -> Verdict:
-    if len(output) > 5_000:  # the summary stands at the end
-        output = output[:1_500] + "\n" + output[-3_500:]
+    if len(output) > 3_000:  # the summary stands at the end
+        output = output[:500] + "\n" + output[-2_500:]
     if _NO_TESTS.search(output) and not _TESTS_PASSED.search(output):
         return "unknown"
     if failed:
@@ -139,17 +139,20 @@ def error_line(output: str) -> str:
             if line and not line[0].isspace():
                 return line.strip()
     if output.startswith("E   ") or "\nE   " in output:
-        lines = [line for line in lines if line.startswith("E   ")] + lines
-    compiler = ""
-    for line in lines:
-        stripped = line.strip()
-        if not stripped or len(stripped) >= 600 or _NOT_AN_ERROR.search(stripped) or _GENERIC.match(stripped):
-            continue
-        if _ERROR.search(stripped):
-            return stripped
-        if not compiler and _COMPILER.match(stripped):
-            compiler = stripped
-    return compiler
+        return next(line.strip() for line in lines if line.startswith("E   "))
+    end = -1
+    for match in _ERROR.finditer(output):
+        if match.start() <= end:
+            continue  # the same line again
+        end = output.find("\n", match.end())
+        end = len(output) if end < 0 else end
+        line = output[output.rfind("\n", 0, match.start()) + 1 : end].strip()
+        if len(line) < 600 and not _NOT_AN_ERROR.search(line) and not _GENERIC.match(line):
+            return line
+    place = _COMPILER.search(output)
+    if place is None:
+        return ""
+    return output[place.start() : (output + "\n").index("\n", place.end())].strip()[:600]
 
 
 def pass_line(output: str) -> str:

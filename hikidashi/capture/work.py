@@ -21,6 +21,10 @@ SHELL_TOOLS: Final = frozenset({"Bash", "shell", "shell_command", "exec_command"
 EDIT_TOOLS: Final = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 
 
+#: Families whose output says more than their exit code.
+_TOLD: Final = HARD | {"commit"}
+
+
 @dataclass(slots=True)
 class _Run:
     """One command as it ended."""
@@ -70,10 +74,12 @@ class Work:
                 self.attempts.changed(name, said)
                 self._counted(event)
             return None, ""
-        output = visible(event.text)
-        verdict = judge(event, family, exit_counts(command, segment), output)
+        counts = exit_counts(command, segment)
+        told = event.outcome != "ok" or family in _TOLD
+        output = visible(event.text) if told else ""
+        verdict = judge(event, family, counts, output)
         ended = _Run(family, plain(segment), verdict, output, str(event.input["command"]), place)
-        if not event.sidechain:
+        if told and not event.sidechain:
             self._prove(ended)
         return self._attempt(ended, said)
 

@@ -15,13 +15,15 @@ from typing import Final
 
 from hikidashi.redact.families import Secret
 from hikidashi.redact.prefilter import Prefilter, long_runs
-from hikidashi.redact.rules import CONTEXTS, RULES_VERSION
+from hikidashi.redact.rules import CONTEXTS, RULES_VERSION, kinds
 from hikidashi.redact.tokens import FAMILIES
 from hikidashi.redact.view import replaced, unwrapped
 
 __all__ = ["RULES_VERSION", "Secret", "find_secrets", "redact"]
 
-_MARKER: Final = re.compile(r"\[redacted:[a-z0-9][a-z0-9\-]{0,60}\]")
+#: A marker, also one that the end of a line or of the text cuts off.
+_MARKER: Final = re.compile(r"\[redacted:(?P<kind>[a-z0-9\-]{0,60}+)(?P<close>\]|(?=[\s…]|\.\.\.|\Z))")
+_KINDS: Final = frozenset(kinds())
 _PREFILTER: Final = Prefilter(FAMILIES)
 
 _BY_RUNS: Final = tuple((context, context.runs) for context in CONTEXTS if context.runs is not None)
@@ -54,7 +56,7 @@ def find_secrets(text: str) -> list[Secret]:
     Where several are found in one place, they become one, of the most exact and then longest kind. Markers of
     an earlier redaction are no secrets; one inside a secret is swallowed by it.
     """
-    markers = [match.span() for match in _MARKER.finditer(text)] if "[redacted:" in text else []
+    markers = _markers(text)
     found: list[Secret] = []
     for _ in range(_MAX_PASSES):
         new = _one_pass(text, _merged_places([*markers, *((s.start, s.end) for s in found)]))
@@ -62,6 +64,17 @@ def find_secrets(text: str) -> list[Secret]:
             break
         found = _merged([*found, *new], markers)
     return found
+
+
+def _markers(text: str) -> list[tuple[int, int]]:
+    """The places of markers. Only our own kinds count: a secret does not pass by standing in such brackets."""
+    if "[redacted:" not in text:
+        return []
+    return [
+        match.span()
+        for match in _MARKER.finditer(text)
+        if match["kind"] in _KINDS or (not match["close"] and any(kind.startswith(match["kind"]) for kind in _KINDS))
+    ]
 
 
 def _one_pass(text: str, hidden: list[tuple[int, int]]) -> list[Secret]:

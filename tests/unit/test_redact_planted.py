@@ -73,8 +73,8 @@ def test_each_kind_of_the_table_has_a_sample() -> None:
 def test_a_token_that_the_end_of_the_text_cuts_off_is_found(kept: int) -> None:
     for kind, prefix, body in prefixed():
         piece = body[:kept]
-        if piece.islower() and piece.isalpha():
-            continue  # twelve lower-case letters may be a word
+        if piece.isalpha() and piece in (piece.lower(), piece.upper()):
+            continue  # letters of one case may be a word
         for text in (f"output: {prefix}{piece}", f'{{"output": "{prefix}{piece}', f"値は{prefix}{piece}\n"):
             assert piece not in redact(text), f"{kind}: {text}"
 

@@ -187,6 +187,23 @@ def test_there_are_enough_of_them() -> None:
     assert len(SURVIVORS) >= 80
 
 
-def test_a_marker_is_no_secret() -> None:
-    text = "password: [redacted:password], token=[redacted:secret] and [redacted:jwt]"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: [redacted:password], token=[redacted:secret] and [redacted:jwt]",
+        'DB_PASSWORD="[redacted:password]"',
+        "https://me:[redacted:url-password]@host/x",
+        # A text that was redacted and then cut holds half a marker.
+        "export DB_PASSWORD=[redacted:passw",
+        "export DB_PASSWORD=[redacted:passw…",
+        "Authorization: Bearer [redacted:github-tok\nnext line",
+    ],
+)
+def test_a_marker_is_no_secret(text: str) -> None:
     assert redact(text) == text
+
+
+def test_brackets_like_a_marker_protect_nothing() -> None:
+    token = "da" + "pi" + "0123456789abcdef" * 2
+    assert redact(f"[redacted:{token}]") == "[redacted:[redacted:databricks-token]]"
+    assert redact(f"x [redacted:{token}") == "x [redacted:[redacted:databricks-token]"
