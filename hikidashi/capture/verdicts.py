@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from hikidashi.capture.families import Family
 from hikidashi.hosts.transcript import Event
+from hikidashi.redact import redact
 
 __all__ = ["Verdict", "error_line", "judge", "pass_line", "signature", "visible"]
 
@@ -156,10 +157,10 @@ def error_line(output: str) -> str:
 
 
 def pass_line(output: str) -> str:
-    """The line of an output that says that it passed; '' when none does."""
+    """The line of an output that says that it passed, redacted before it is cut; '' when none does."""
     for line in reversed(output[-3_000:].split("\n")):
         if _TESTS_PASSED.search(line):
-            return line.strip(" =-─━*\t")[:200]
+            return redact(line).strip(" =-─━*\t")[:200]
     return ""
 
 

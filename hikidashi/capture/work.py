@@ -14,6 +14,7 @@ from hikidashi.capture.requests import Ending, Hard
 from hikidashi.capture.shell import MAX_COMMAND, Command, Segment, exit_counts, plain, read_command
 from hikidashi.capture.verdicts import Verdict, error_line, judge, pass_line, visible
 from hikidashi.hosts.transcript import Event
+from hikidashi.redact import redact
 
 __all__ = ["EDIT_TOOLS", "SHELL_TOOLS", "Work"]
 
@@ -23,6 +24,10 @@ EDIT_TOOLS: Final = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 
 #: Families whose output says more than their exit code.
 _TOLD: Final = HARD | {"commit"}
+
+
+#: So much of a command is read beyond what is parsed, that a secret on the border is seen whole.
+_SLACK: Final = 2_000
 
 
 @dataclass(slots=True)
@@ -49,7 +54,7 @@ class Work:
         name = event.input.get("file_path") or event.input.get("notebook_path")
         if event.outcome != "ok" or not isinstance(name, str):
             return
-        self.attempts.changed(name.rpartition("/")[2][:80], said)
+        self.attempts.changed(_file_name(name), said)
         self._counted(event)
 
     def _counted(self, event: Event) -> None:
@@ -61,7 +66,7 @@ class Work:
     def read(self, event: Event) -> tuple[Command, Family, Segment] | None:
         """The shell command of a result; None when it only looked, or when nothing is known of it."""
         line = event.input.get("command")
-        return _read(line[:MAX_COMMAND]) if isinstance(line, str) else None
+        return _read(line[: MAX_COMMAND + _SLACK]) if isinstance(line, str) else None
 
     def ran(
         self, event: Event, run: tuple[Command, Family, Segment], place: Place, said: Passage | None
@@ -78,7 +83,7 @@ class Work:
         told = event.outcome != "ok" or family in _TOLD
         output = visible(event.text) if told else ""
         verdict = judge(event, family, counts, output)
-        ended = _Run(family, plain(segment), verdict, output, str(event.input["command"]), place)
+        ended = _Run(family, plain(segment), verdict, output, redact(str(event.input["command"])), place)
         if told and not event.sidechain:
             self._prove(ended)
         return self._attempt(ended, said)
@@ -144,7 +149,8 @@ class Work:
 def _read(line: str) -> tuple[Command, Family, Segment] | None:
     if only_looks(line):
         return None
-    command = read_command(line)
+    # Redacted as it was typed: parsing takes away the quotes and blanks that give a secret away.
+    command = read_command(redact(line)[:MAX_COMMAND])
     if command is None:
         return None
     family, segment = family_of(command)
@@ -154,4 +160,9 @@ def _read(line: str) -> tuple[Command, Family, Segment] | None:
 def _written(segment: Segment) -> str:
     """The file that an editing command wrote; '' when it is not told or only temporary."""
     name = segment.writes or (segment.words[-1] if segment.program in ("sed", "perl", "tee") else "")
-    return "" if name.startswith("/tmp/") else name.rpartition("/")[2][:80]
+    return "" if name.startswith("/tmp/") else _file_name(name)
+
+
+def _file_name(path: str) -> str:
+    """The last part of a path, redacted before it is cut."""
+    return redact(path).rpartition("/")[2][:80]
