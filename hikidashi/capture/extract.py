@@ -161,8 +161,9 @@ class SessionFold:
         end.prompts += 1
         end.answers = end.answers + 1 if kind == "answer" else 0
         choice = "" if kind == "plan" else contrastive_choice(text)
-        if choice:  # again on the redacted whole: the sentence alone may have lost what gives a secret away
-            choice = contrastive_choice(redact(text))
+        if choice:  # as the redacted whole has it: the sentence alone may have lost what gives a secret away
+            choice = redact(choice)
+            choice = choice if choice in redact(text) else ""
         ask = Passage(text, place, 600) if kind in ("ask", "plan") and not choice else None
         end.turn = Turn(ask=ask, ended=False)
         self._latest = (event, self.last_at)
