@@ -16,12 +16,6 @@ from tests.support.commands import Commands
 from tests.support.project import Project, python_environ
 
 
-@pytest.fixture(scope="module")
-def run() -> Iterator[Commands]:
-    with Commands() as commands:
-        yield commands
-
-
 def _pass(project: Project, corpus: Path) -> dict[str, Any]:
     """Extract everything and drain it; the extraction's report and the runs'."""
     extracted = project.run("extract", "--no-consolidate", "--json", str(corpus), cwd=project.root).json()

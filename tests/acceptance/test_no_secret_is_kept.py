@@ -22,12 +22,6 @@ from tests.transcripts import Session
 PADDINGS = (0, 40, 60, 72, 90, 110, 120, 140, 150, 155, 160, 280, 300, 390, 400, 480, 500, 590, 600, 690, 790, 1490)
 
 
-@pytest.fixture(scope="module")
-def run() -> Iterator[Commands]:
-    with Commands() as commands:
-        yield commands
-
-
 def _in_a_choice(session: Session, secret: str, where: str) -> None:
     session.asks(f"How does {where} log in? Now: {secret}", [f"with {secret}", "not at all"], f"with {secret}")
 

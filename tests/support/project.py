@@ -84,7 +84,7 @@ class Project:
 
     def rows(self, sql: str, *values: object) -> list[tuple[object, ...]]:
         """What the database says."""
-        with closing(sqlite3.connect(f"file:{self.workspace.database}?mode=ro", uri=True)) as connection:
+        with closing(sqlite3.connect(f"{self.workspace.database.as_uri()}?mode=ro", uri=True)) as connection:
             return connection.execute(sql, values).fetchall()
 
     def states(self) -> dict[str, str]:
