@@ -83,7 +83,8 @@ class Commands:
         """Run one command and wait for it.
 
         `code=None`: any. Told: `kill_at` (checkpoint) with `occurrence`; `kill_after` (seconds); `refuse`
-        (n-th write, from 0) with `errno`; `clock_by` (seconds that the clock is off); `note` (True: `passed`);
+        (n-th write, from 0) with `errno`; `append_at` (checkpoint) with `append_to` (a file) and
+        `append` (text); `clock_by` (seconds that the clock is off); `note` (True: `passed`);
         `environ` (added variables).
         """
         return self.race([(arguments, cwd)], **told)[0].expect(code)
@@ -204,6 +205,9 @@ def _arranged(job: dict[str, Any], note: int) -> Iterator[None]:
         counted[name] = counted.get(name, 0) + 1
         if job.get("note"):
             os.write(note, f"{name}\n".encode())
+        if job.get("append_at") == name and counted[name] == 1:
+            with open(job["append_to"], "a", encoding="utf-8") as stream:  # as an editor that saves just now
+                stream.write(job["append"])
         if job.get("kill_at") == name and counted[name] == job.get("occurrence", 1):
             os.kill(os.getpid(), signal.SIGKILL)
 
