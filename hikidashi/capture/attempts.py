@@ -125,8 +125,8 @@ class Attempts:
             if said is not None:
                 failure.diagnosis = said
 
-    def failed(self, text: str, error: str, place: Place) -> Failure | None:
-        """`text` failed with the line `error`; the failure as it stands now, None when there is no error line."""
+    def failed(self, text: str, shown: str, error: str, place: Place) -> Failure | None:
+        """`text` (for people: `shown`) failed with the line `error`: the failure, None when `error` says nothing."""
         sign = signature(error)
         if len(sign) < 6 or _SLIP.search(error):
             return None
@@ -139,7 +139,7 @@ class Attempts:
             known = Failure(
                 key=key,
                 sign=name,
-                command=Passage(text, place, 200),
+                command=Passage(shown, place, 200),
                 error=Passage(one_line(error), place, 240),
                 last=place,
                 change=self.changes,

@@ -17,7 +17,7 @@ from hikidashi.capture.attempts import Attempts
 from hikidashi.capture.choices import contrastive_choice
 from hikidashi.capture.entries import attempt_entry, decision_entry, request_entry
 from hikidashi.capture.finished import Proofs
-from hikidashi.capture.passages import Passage, Place
+from hikidashi.capture.passages import Passage, Place, redacted
 from hikidashi.capture.requests import Ending, Hard, Turn, outcome_of
 from hikidashi.capture.tasks import TASK_TOOLS, Tasks
 from hikidashi.capture.topics import branch_topic, tickets_in
@@ -88,7 +88,7 @@ class SessionFold:
         """Take one event; gives the entries that it completes."""
         if event.session_id:
             self.session_id = event.session_id
-        if event.at > self.last_at:
+        if event.at > self.last_at and event.at[:2] == "20" and event.at[10:11] == "T":  # else it is no time
             self.last_at = event.at
         kind = event.kind
         self._entries = []
@@ -117,7 +117,7 @@ class SessionFold:
         """The session is at rest: its request, unless it was emitted before and nothing changed since."""
         if self.sidechain or not self._fresh:
             return []
-        self._settle_lazily()
+        self._catch_up()
         topic = self._topic()
         outcome = outcome_of(self._ending, met_topic=bool(topic) and self._met("topic", topic))
         if outcome is None or outcome.digest == self._digest:
@@ -136,7 +136,7 @@ class SessionFold:
         self._spoken = self._latest = (event, self.last_at)
         self._ending.turn.ended = True
 
-    def _settle_lazily(self) -> None:
+    def _catch_up(self) -> None:
         """Read what was only noted: the assistant's last words and the place of the last event.
 
         Most are followed by others before anybody asks, so nothing is made of them when they come.
@@ -155,7 +155,7 @@ class SessionFold:
     def _user(self, event: Event) -> None:
         if event.sidechain:
             return
-        self._settle_lazily()
+        self._catch_up()
         end, text, place = self._ending, event.text, self._place(event)
         kind = ask_kind(text)
         end.prompts += 1
@@ -177,15 +177,16 @@ class SessionFold:
             self._decide(event, place, choice, kind == "plan")
 
     def _decide(self, event: Event, place: Place, choice: str, plan: bool) -> None:
-        """Decisions that a prompt holds."""
+        """Decisions that a prompt holds. The prompt is redacted while it is whole."""
         found, first = None, place
+        asked = self._asked.text if self._asked is not None and len(event.text) <= 300 else ""
         if plan:
-            found = decisions.approved_plan(event.text.strip().removeprefix(PLAN_PREFIX))
-        elif self._asked is not None and len(event.text) <= 300:
-            found = decisions.picked_option(event.text, self._asked.text)
+            found = decisions.approved_plan(redact(event.text).strip().removeprefix(PLAN_PREFIX))
+        elif asked and self._asked is not None:
+            found = decisions.picked_option(redact(event.text), asked)
             first = self._asked.place if found else place
-        if found is None and not plan:
-            found = decisions.stated_choice(choice)
+        if found is None and choice:
+            found = decisions.stated_choice(contrastive_choice(redact(event.text)))
         if found is not None:
             self._emit_decision(found, first, place)
 
@@ -207,7 +208,7 @@ class SessionFold:
         if tool in SHELL_TOOLS:
             self._ran(event)
         elif tool in EDIT_TOOLS:
-            self._settle_lazily()
+            self._catch_up()
             self._work.edited(event, self._said)
             if not event.sidechain:
                 self._note_branch(event)
@@ -223,11 +224,12 @@ class SessionFold:
         if event.outcome != "ok" or event.refused:
             return
         if event.tool == "AskUserQuestion":
-            found = decisions.answered_questions(event.result, event.input, event.text)
+            result = redacted(event.result) if event.result else None
+            found = decisions.answered_questions(result, redacted(event.input), redact(event.text))
         else:
             told = (event.result or {}).get("plan") or event.text.partition("Approved Plan:")[2]
             plan = event.input.get("plan") or told
-            found = decisions.approved_plan(plan) if isinstance(plan, str) else None
+            found = decisions.approved_plan(redact(plan)) if isinstance(plan, str) else None
         if found is not None:
             self._emit_decision(found, self._call_place(event), self._place(event))
 
@@ -243,7 +245,7 @@ class SessionFold:
         run = self._work.read(event)
         if run is None:
             return
-        self._settle_lazily()
+        self._catch_up()
         place = self._place(event)
         solved, failure = self._work.ran(event, run, place, self._said)
         if event.repeat:
@@ -292,7 +294,7 @@ class SessionFold:
 
     def to_state(self) -> dict[str, Any]:
         """The state as JSON: small, redacted."""
-        self._settle_lazily()
+        self._catch_up()
         end = self._ending
         passages = (end.tasks_ask, self._said, self._asked)
         return {

@@ -35,11 +35,18 @@ class _Run:
     """One command as it ended."""
 
     family: Family
+    #: The command in one line, as it was run: what makes two runs one command.
     text: str
     verdict: Verdict
     output: str
+    #: The whole command line.
     line: str
     place: Place
+
+    @property
+    def shown(self) -> str:
+        """The command in one line, redacted."""
+        return _shown(self.line[:MAX_COMMAND], self.text)
 
 
 class Work:
@@ -81,7 +88,7 @@ class Work:
             return None, ""
         counts = exit_counts(command, segment)
         told = event.outcome != "ok" or family in _TOLD
-        output = visible(event.text) if told else ""
+        output = _output(event.text) if told else ""
         verdict = judge(event, family, counts, output)
         ended = _Run(family, plain(segment), verdict, output, redact(str(event.input["command"])), place)
         if told and not event.sidechain:
@@ -92,13 +99,13 @@ class Work:
         if run.family not in TRACKED or run.verdict == "unknown":
             return None, ""
         if run.verdict == "failed":
-            failure = self.attempts.failed(run.text, error_line(run.output), run.place)
+            failure = self.attempts.failed(run.text, run.shown, error_line(run.output), run.place)
             return None, failure.sign if failure else ""
         solved = self.attempts.passed(run.text, run.place)
         if solved and run.family == "test":
             solved.proof = pass_line(run.output)
         if run.family == "install":
-            self.attempts.changed(f"`{cut(run.text, 80)}`", said)
+            self.attempts.changed(f"`{cut(run.shown, 80)}`", said)
         return solved, ""
 
     def _prove(self, run: _Run) -> None:
@@ -108,7 +115,7 @@ class Work:
             self._prove_shipping(run)
         if run.verdict == "failed" and run.family in HARD:
             error = Passage(one_line(error_line(run.output)), place, 300)
-            end.hard = Hard(run.family, Passage(run.text, place, 300), error, end.prompts)
+            end.hard = Hard(run.family, Passage(run.shown, place, 300), error, end.prompts)
             if run.family in ("test", "build"):
                 end.proofs.failed("test" if run.family == "test" else "build")
         elif run.verdict == "passed":
@@ -116,13 +123,13 @@ class Work:
                 end.hard = None
             if run.family in ("test", "build") and end.edits:
                 said = pass_line(run.output) if run.family == "test" else ""
-                text = f"`{cut(run.text, 100)}` passed" + (f": {cut(one_line(said), 100)}" if said else "")
+                text = f"`{cut(run.shown, 100)}` passed" + (f": {cut(one_line(said), 100)}" if said else "")
                 end.proofs.add("test" if run.family == "test" else "build", "", text, place, end.prompts)
             elif run.family in ("deploy", "publish"):
                 end.proofs.add(
                     "deploy" if run.family == "deploy" else "publish",
                     "",
-                    f"`{cut(run.text, 140)}` succeeded",
+                    f"`{cut(run.shown, 140)}` succeeded",
                     place,
                     end.prompts,
                 )
@@ -139,7 +146,7 @@ class Work:
             if ref:
                 end.proofs.add("push", "", f"pushed to {ref}", place, end.prompts)
         if run.family == "pr":
-            pull = pull_request_of(run.line, run.output)
+            pull = pull_request_of(redact(run.line), run.output)
             if pull is not None:
                 url, title = pull
                 end.proofs.add("pr", title, f"pull request opened: {url}", place, end.prompts)
@@ -155,6 +162,24 @@ def _read(line: str) -> tuple[Command, Family, Segment] | None:
         return None
     family, segment = family_of(command)
     return None if is_inspection(family, segment) else (command, family, segment)
+
+
+@lru_cache(maxsize=256)
+def _shown(line: str, text: str) -> str:
+    """`text`, the plain form of `line`, without its secrets.
+
+    The line is redacted before it is taken apart: without its quotes and pipes, a secret may look like any word.
+    """
+    clean = redact(line)
+    if clean == line:
+        return text
+    command = read_command(clean)
+    return plain(family_of(command)[1]) if command is not None else "[redacted]"
+
+
+def _output(text: str) -> str:
+    """What is seen of an output; a secret of several lines is taken out while it is still whole."""
+    return visible(redact(text) if "-----BEGIN" in text else text)
 
 
 def _written(segment: Segment) -> str:

@@ -22,7 +22,7 @@ LOOK_BACK_BYTES: Final = 4 << 20
 #: So much may be searched further back in one pass, in all searches together.
 MAX_SEARCHED_BYTES: Final = 1 << 30
 
-#: Takes a line object, its number and the length of its line.
+#: Takes a line object, its number and the length of its line with its newline.
 Feed = Callable[[dict[str, object], int, int], object]
 
 
@@ -50,7 +50,7 @@ class Before:
                     for line in parse_line(raw, report, SHAPE):
                         if line.get("type") == kind:
                             self._left -= offset
-                            feed(line, number, len(raw))
+                            feed(line, number, len(raw) + 1)
                             return
         self._left -= self._end
 
@@ -72,5 +72,5 @@ def look_back(stream: BinaryIO, start: Position, max_line_bytes: int, feed: Feed
     ):
         if not is_silent(raw):
             for line in parse_line(raw, report, SHAPE):
-                feed(line, number, len(raw))
+                feed(line, number, len(raw) + 1)
     return position.offset

@@ -11,8 +11,16 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from hikidashi.hosts.claude_back import Before
-from hikidashi.hosts.claude_calls import Call, Calls, TokenCount, trimmed
-from hikidashi.hosts.claude_lines import CALL_BLOCKS, HOST_NAME, LOOKS, SILENT_TYPES, STOPS, TOLD_BLOCKS
+from hikidashi.hosts.claude_calls import Calls, TokenCount, trimmed
+from hikidashi.hosts.claude_lines import (
+    BACKGROUND_TOOLS,
+    CALL_BLOCKS,
+    HOST_NAME,
+    LOOKS,
+    SILENT_TYPES,
+    STOPS,
+    TOLD_BLOCKS,
+)
 from hikidashi.hosts.claude_queue import TypedAhead
 from hikidashi.hosts.claude_speech import hear, is_injected, refusal_words, say
 from hikidashi.hosts.claude_tools import (
@@ -30,10 +38,28 @@ from hikidashi.hosts.transcript import Event, EventKind, ReadReport, event_keys
 __all__ = ["Fold"]
 
 _key: Final = event_keys(HOST_NAME)
+_new: Final = object.__new__
 
 
 class Fold:
-    """State of one pass over one file. `feed` gives the events of one line object."""
+    """State of one pass over one file.
+
+    `feed` gives the events of one line object. Most lines of a transcript are an answer of the model or the result
+    of a call, so their paths take few steps; the others are as slow as they are rare.
+    """
+
+    __slots__ = (
+        "_branch",
+        "_calls",
+        "_cwd",
+        "_report",
+        "_seen",
+        "_session_id",
+        "_shared",
+        "_tokens",
+        "_typed",
+        "before",
+    )
 
     def __init__(self, report: ReadReport, seen: set[bytes]) -> None:
         self._report = report
@@ -43,26 +69,19 @@ class Fold:
         self._typed = TypedAhead()
         #: The part of the file that was not fed, if any; calls are searched there.
         self.before: Before | None = None
-        self._version = ""
+        self._shared: tuple[object, ...] = ()
+        self._session_id = ""
         self._cwd = ""
         self._branch = ""
 
     def feed(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
-        """The events of one line object; `size` is the length of its line in bytes."""
+        """The events of one line object; `size` is the length of its line in bytes, with its newline."""
         kind = line.get("type")
         if kind == "assistant":
-            return self._assistant(line, number, size)
+            return self.assistant(line, number, size)
         if kind == "user":
-            return self._user(line, number, size)
-        uuid = line.get("uuid")
-        if type(uuid) is str and uuid:
-            self._report.last_uuid = uuid
-        if type(kind) is not str:
-            self._report.skip("no-type")
-            return []
-        if kind in SILENT_TYPES:
-            return []
-        return self._other(kind, line, number)
+            return self.user(line, number, size)
+        return self.other(line, number)
 
     @contextmanager
     def unheard(self) -> Iterator[None]:
@@ -73,42 +92,53 @@ class Fold:
             yield
         finally:
             self._report, self._seen = kept
+            self._shared = ()
 
     # -- what every event of a line shares
 
     def _base(self, line: dict[str, Any], number: int) -> Event:
         """An event with the line's envelope. It becomes the line's first event, and further ones copy it."""
         get = line.get
-        version = get("version")
-        if version != self._version and type(version) is str:
-            self._version = version
-            self._report.versions.add(version)
-        cwd = get("cwd")
-        if type(cwd) is str:
-            self._cwd = cwd
-        branch = get("gitBranch")
-        if type(branch) is str:
-            # What git calls a detached head is no branch.
-            self._branch = "" if branch == "HEAD" else branch
-        at, session_id, uuid = get("timestamp"), get("sessionId"), get("uuid")
+        shared = (get("sessionId"), get("version"), get("cwd"), get("gitBranch"))
+        if shared != self._shared:
+            self._enter(shared)
+        at, uuid = get("timestamp"), get("uuid")
         sidechain = get("isSidechain") is True
         if type(uuid) is str and uuid:
             self._report.last_uuid = uuid
-            repeat = self._met(_key(uuid), uuid, sidechain)
+            key = _key(uuid)
+            if sidechain or key in self._seen:
+                repeat = self._met(key, uuid, sidechain)
+            else:
+                repeat = False
+                self._seen.add(key)
         else:
             uuid, repeat = "", False
-        return Event(
-            kind="context",
-            line=number,
-            uuid=uuid,
-            at=at if type(at) is str else "",
-            session_id=session_id if type(session_id) is str else "",
-            role="tool",
-            cwd=self._cwd,
-            branch=self._branch,
-            sidechain=sidechain,
-            repeat=repeat,
-        )
+        event = _new(Event)
+        event.kind = "context"
+        event.role = "tool"
+        event.line = number
+        event.uuid = uuid
+        event.at = at if type(at) is str else ""
+        event.session_id = self._session_id
+        event.cwd = self._cwd
+        event.branch = self._branch
+        event.sidechain = sidechain
+        event.repeat = repeat
+        return event
+
+    def _enter(self, shared: tuple[object, ...]) -> None:
+        """Take what the lines of one place have in common: session, version, working folder and branch."""
+        self._shared = shared
+        session_id, version, cwd, branch = shared
+        self._session_id = session_id if type(session_id) is str else ""
+        if type(version) is str:
+            self._report.versions.add(version)
+        if type(cwd) is str:
+            self._cwd = cwd
+        if type(branch) is str:
+            # What git calls a detached head is no branch.
+            self._branch = "" if branch == "HEAD" else branch
 
     def _met(self, key: bytes, name: str, sidechain: bool) -> bool:
         """Whether the event of this key was counted before; it is from now on.
@@ -128,25 +158,26 @@ class Fold:
 
     # -- assistant lines
 
-    def _assistant(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
+    def assistant(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
+        """The events of a line of type `assistant`."""
         message = line.get("message")
         if type(message) is not dict:
             self._report.skip("no-message")
             return []
         base = self._base(line, number)
-        content = message.get("content")
-        model = message.get("model")
+        content, model = message.get("content"), message.get("model")
         if model == "<synthetic>" or line.get("isApiErrorMessage") is True:
             return [say(base, "context", content_text(content))]
         repeat = base.repeat
-        told = self._delivered(base) if self._typed else []
+        told = self._delivered(base) if self._typed.waiting else None
         if type(content) is str:
             content = [{"type": "text", "text": content}]
         events = self._blocks(content, base, repeat, size) if type(content) is list else []
         if not repeat:
             self._tokens.add(message)
         if events:
-            events[0].tokens = self._tokens.take()
+            if self._tokens.waiting:
+                events[0].tokens = self._tokens.take()
             if type(model) is str:
                 for event in events:
                     event.model = model
@@ -159,14 +190,17 @@ class Fold:
             if type(kind) is not str or kind not in TOLD_BLOCKS:
                 continue
             event = base.beside(repeat=repeat) if events else base
-            if kind == "text":
-                text = block.get("text")
-                if type(text) is not str or not text.strip():
-                    continue
-                say(event, "assistant", text)
-            elif kind in CALL_BLOCKS:
+            if kind in CALL_BLOCKS:
                 if not self._call(block, event, size):
                     continue
+            elif kind == "text":
+                text = block.get("text")
+                if type(text) is not str or not text or text.isspace():
+                    continue
+                event.kind = event.role = "assistant"
+                if len(text) > MAX_TEXT:
+                    text, event.truncated = cut(text)
+                event.text = text
             else:
                 self._result(block, event, None, size)
             events.append(event)
@@ -178,21 +212,21 @@ class Fold:
         if type(call_id) is not str or not call_id:
             self._report.skip("call-without-id")
             return False
-        if type(given) is not dict:
-            given = {}
-        elif size > MAX_TEXT:
-            given = trimmed(given)
         key = _key("result:" + call_id)
         event.kind, event.role = "tool_call", "assistant"
-        event.call_id, event.tool, event.input = call_id, tool if type(tool) is str else "", given
+        event.call_id, event.tool = call_id, tool if type(tool) is str else ""
+        if type(given) is dict:
+            event.input = trimmed(given) if size > MAX_TEXT else given
         event.call_line, event.call_uuid = event.line, event.uuid
-        event.repeat = event.repeat or key in self._seen
-        self._calls.hold(Call(call_id, event.tool, given, event.line, event.uuid, size, key))
+        if key in self._seen:
+            event.repeat = True
+        self._calls.hold(event, size, key)
         return True
 
     # -- user lines
 
-    def _user(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
+    def user(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
+        """The events of a line of type `user`."""
         message = line.get("message")
         if type(message) is not dict:
             self._report.skip("no-message")
@@ -207,14 +241,17 @@ class Fold:
             self._report.skip("no-content")
             return []
         repeat = base.repeat
-        results = [block for block in content if type(block) is dict and block.get("type") == "tool_result"]
+        results = content
+        if not (len(content) == 1 and type(content[0]) is dict and content[0].get("type") == "tool_result"):
+            results = [block for block in content if type(block) is dict and block.get("type") == "tool_result"]
+        structured = line.get("toolUseResult")
         events: list[Event] = []
         for block in results:
             event = base.beside(repeat=repeat) if events else base
-            self._result(block, event, line.get("toolUseResult") if len(results) == 1 else None, size)
+            self._result(block, event, structured if len(results) == 1 else None, size)
             events.append(event)
-            if event.refused_by or event.tool in LOOKS or event.tool in STOPS:
-                events += self._consequences(event, line.get("toolUseResult"), repeat)
+            if event.refused_by or event.tool in BACKGROUND_TOOLS:
+                events += self._consequences(event, structured, repeat)
         if len(results) < len(content):
             text = content_text(content)
             if text.strip():
@@ -249,11 +286,14 @@ class Fold:
             call = self._calls.answered(call_id)
             if call is None and self.before:
                 call = self._recall(call_id, "assistant")._calls.answered(call_id)
-            key = call.key if call else _key("result:" + call_id)
-            event.repeat = self._met(key, "result:" + call_id, event.sidechain) or event.repeat
+            key = call[2] if call else _key("result:" + call_id)
+            if event.sidechain or key in self._seen:
+                event.repeat = self._met(key, "result:" + call_id, event.sidechain) or event.repeat
+            else:
+                self._seen.add(key)
         if call:
-            event.tool, event.input = call.tool, call.input
-            event.call_line, event.call_uuid = call.line, call.uuid
+            made = call[0]
+            event.tool, event.input, event.call_line, event.call_uuid = made.tool, made.input, made.line, made.uuid
         event.kind, event.role = "tool_result", role_of(event.tool)
         task_id = judge(event, block.get("content"), block.get("is_error"), structured)
         if type(structured) is dict:
@@ -292,12 +332,12 @@ class Fold:
             call = self._recall(done.task_id, "user")._calls.ended(done.task_id)
         if call is None:
             return []
-        event = base.beside(repeat=repeat)
-        event.kind, event.role, event.text = "tool_result", role_of(call.tool), done.text
-        event.call_id, event.tool, event.input = call.call_id, call.tool, call.input
-        event.call_line, event.call_uuid = call.line, call.uuid
+        made, event = call[0], base.beside(repeat=repeat)
+        event.kind, event.role, event.text = "tool_result", role_of(made.tool), done.text
+        event.call_id, event.tool, event.input = made.call_id, made.tool, made.input
+        event.call_line, event.call_uuid = made.line, made.uuid
         event.outcome, event.exit_code, event.interrupted = done.outcome, done.exit_code, done.interrupted
-        name = "end:" + call.call_id
+        name = "end:" + made.call_id
         event.repeat = self._met(_key(name), name, base.sidechain) or repeat
         return [event]
 
@@ -332,7 +372,16 @@ class Fold:
 
     # -- all other lines
 
-    def _other(self, kind: str, line: dict[str, Any], number: int) -> list[Event]:
+    def other(self, line: dict[str, Any], number: int) -> list[Event]:
+        """The events of a line of neither type."""
+        kind, uuid = line.get("type"), line.get("uuid")
+        if type(uuid) is str and uuid:
+            self._report.last_uuid = uuid
+        if type(kind) is not str:
+            self._report.skip("no-type")
+            return []
+        if kind in SILENT_TYPES:
+            return []
         if kind == "queue-operation":
             return self._queue(line, number)
         if kind == "attachment":

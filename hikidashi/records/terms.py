@@ -73,6 +73,8 @@ def kept_share(before: str, after: str) -> float:
 
     Order does not count, so moved text is kept text; padding does not help, so replaced text is lost text.
     """
+    if before == after:
+        return 1.0
     old, new = _units(before), _units(after)
     total = sum(len(unit) * count for unit, count in old.items())
     if total == 0:

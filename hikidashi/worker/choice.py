@@ -94,8 +94,9 @@ _NEGATING: Final = tuple(
 _TRIGGER: Final = re.compile(
     r"instead|rather|in place|prefer| from |replac|longer|stop |not |statt|anstelle|von |durch|nicht|kein|lieu|plutôt"
     r"|place de| vers | à |remplac| pas |lugar|vez de|ao inv| para | por | con |, no |no .* sino| a |invece|posto"
-    r"|sostitu|, não|, non|вместо| на |замен|, не |не |代わり|代え|やめて|卒業|から|なく|代替|替代|取代|替换|改|换|切换|迁移"
-    r"|而|不用|不再|弃用|대신|에서|바꾸|바꿔|교체|변경|대체|아니라"
+    r"|sostitu|, não|, non|вместо| на |замен|, не |не "
+    r"|代わり|代え|やめて|卒業|から|なく|代替|替代|取代|替换|改|换|切换|迁移|而|不用|不再|弃用"
+    r"|대신|에서|바꾸|바꿔|교체|변경|대체|아니라"
 )
 _MAX_SENTENCE: Final = 400
 
@@ -103,6 +104,13 @@ _MAX_SENTENCE: Final = 400
 _REASON: Final = re.compile(
     r"[,;]? *(?:\b(?:because|since|so that|as it|weil|denn|damit|parce que|car|puisque|porque|ya que|já que|perché"
     r"|потому|так как)\b|ため|ので|因为|때문).*$"
+)
+#: A clause of its own after the value given up ("…, npm keeps breaking the lockfile") is a reason too, unless it
+#: begins with a word that narrows or adds.
+_ASIDE: Final = re.compile(
+    r"[,;–—] *(?!(?:but|only|except|unless|when|while|if|for|in|on|at|and|or|yet|until|aber|nur|außer|wenn|für|und|oder"
+    r"|mais|sauf|quand|si|pour|et|ou|dans|pero|solo|salvo|cuando|para|y|en|mas|só|exceto|quando|se|e|em|per|но|только"
+    r"|если|для|и|в)\b)(?:[^\s,;]+ +){3,}\S.*$"
 )
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|[。！？\n]+")
 _TOKEN: Final = re.compile(r"[^\W\d_]+['’][^\W\d_]+|[^\s\"'`*()\[\]{}<>,;:!?。、，；：！？「」『』（）【】]+")
@@ -178,7 +186,8 @@ def _read_sentence(sentence: str) -> Choice | None:
         left = groups.get("left")
         chosen = _left_value(left) if left is not None else frozenset(content(groups.get("new") or ""))
         if given_up and not given_up & chosen:
-            return Choice(chosen, given_up, frozenset(content(text)) - chosen - given_up)
+            spoken_of = text[: match.end()] + _ASIDE.sub("", text[match.end() :])
+            return Choice(chosen, given_up, frozenset(content(spoken_of)) - chosen - given_up)
     return None
 
 

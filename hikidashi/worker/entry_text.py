@@ -26,6 +26,7 @@ _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 _FENCE: Final = re.compile(r"^\s*(`{3,}|~{3,})")
 _HEADING: Final = re.compile(r"^( {0,3})(#{1,6})(?=\s|$)")
+_QUOTED_HEADING: Final = re.compile(r"^(#{1,6})(?=\s|$)", re.MULTILINE)
 _RULE: Final = re.compile(r"^\s{0,3}-{3,}\s*$")
 _UNDERLINE: Final = re.compile(r"^(\s{0,3})(=+|-{1,2})(\s*)$")
 _MERGE_MARKER: Final = re.compile(r"^(<{7}|>{7}|\|{7}|={7})")
@@ -147,7 +148,8 @@ def quoted(text: str, limit: int, attribution: str) -> str:
     flat = cut_line("\n".join(line for line in lines if line), limit)
     if not flat:
         return ""
-    inner = _neutral(flat).split("\n")
+    # a quote is word for word: what looks like a heading stays what it says
+    inner = _neutral(_QUOTED_HEADING.sub(r"\\\1", flat)).split("\n")
     return "\n".join([*(f"> {line}".rstrip() for line in inner), ">", f"> — {attribution}"])
 
 

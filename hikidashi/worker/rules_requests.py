@@ -60,10 +60,16 @@ def _cure_of(entry: Entry) -> str:
     return ""
 
 
+def _without(proof: str, title: str) -> str:
+    """`commit 1a2b3c4 on main: <title>` without the title that stands before it already."""
+    head, found, tail = proof.partition(title)
+    return head.rstrip(" :,;-–—") if found and not tail.strip(" .") and head.strip() else proof
+
+
 def summary_line(entry: Entry, section: str) -> SummaryLine:
     """The entry as one line of the summary: date, what, and the proof or the cause."""
     title = entry_title(entry)
-    more = proof_of(entry) if section == RECENT else _cure_of(entry)
+    more = _without(proof_of(entry), title) if section == RECENT else _cure_of(entry)
     end = "" if not more else (" " if title.endswith((".", "…", "!", "?", ":", "。")) else ". ") + more
     text = cut_line(f"- {minute(entry.source.at)}: {title}{end}", _MAX_LINE)
     return SummaryLine(section=section, text=text, source=entry.source)

@@ -17,11 +17,13 @@ import heapq
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 from hikidashi.records.frontmatter import split_record
 from hikidashi.records.library import references
 from hikidashi.records.record import SUMMARY, Record, Tree, normal_body, read_record, render_record
+from hikidashi.redact import find_secrets
 from hikidashi.source import Source
 from hikidashi.worker.entry_text import mute_references, one_line
 from hikidashi.worker.rules_plan import SummaryLine
@@ -239,8 +241,15 @@ def _top(records: Iterable[Record], limit: int) -> list[Record]:
     return list(rows)
 
 
+@lru_cache(maxsize=1024)
+def _harmless(line: str) -> bool:
+    """Whether the redactor finds no secret: slug and title side by side may look like one, and cost that line alone."""
+    return not find_secrets(line)
+
+
 def _with_rest(lines: list[str], total: int, limit: int, folder: str) -> list[str]:
     """`lines`, the last one giving way to how many more there are."""
+    lines = [line for line in lines if _harmless(line)]
     if total <= limit:
         return lines
     return [*lines[: limit - 1], f"- … and {total - limit + 1} more in memory/{folder}/"]

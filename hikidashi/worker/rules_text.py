@@ -9,7 +9,7 @@ from typing import Final
 from hikidashi.source import Source, Trust
 from hikidashi.staging.entry import Entry
 from hikidashi.times import format_time, parse_time
-from hikidashi.worker.entry_text import SECTIONS, mute_references, one_line, quoted, text_block
+from hikidashi.worker.entry_text import SECTIONS, clean, mute_references, one_line, quoted, text_block
 from hikidashi.worker.sameness import normal
 
 __all__ = [
@@ -42,6 +42,10 @@ _MAX_TOPIC: Final = 120
 #: Characters of one item under Attempts or Discussion, and of the items that are no longer on a request's list.
 _MAX_ITEM: Final = 700
 _MAX_EARLIER: Final = 1_500
+
+#: A reason repeats a quote when it holds its beginning and at most this many characters more.
+_SAME_START: Final = 100
+_FEW_WORDS: Final = 40
 
 _SPEAKERS: Final[dict[Trust, str]] = {
     "user": "the user",
@@ -110,13 +114,20 @@ def _evidence(entry: Entry) -> list[str]:
     """Why, and the quote with who said it."""
     parts: list[str] = []
     why = mute_references(text_block(entry.why, _MAX_WHY, _place(entry.source)))
-    if why:
+    if why and not _only_quotes(entry):
         parts.append(_WHY + why)
     said = f"{speaker(entry.trust)}, {minute(entry.source.at)[:10]}"
     quote = mute_references(quoted(entry.quote, _MAX_QUOTE, said))
     if quote:
         parts.append(quote)
     return parts
+
+
+def _only_quotes(entry: Entry) -> bool:
+    """Whether the reason is the quote with a few words around it: the block quote says that, and who said it."""
+    why, quote = normal(clean(entry.why)), normal(clean(entry.quote))
+    start = quote[:_SAME_START]
+    return len(start) > 0 and start in why and len(why) <= len(quote) + _FEW_WORDS
 
 
 def decision_body(entry: Entry) -> str:

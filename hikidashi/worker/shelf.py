@@ -59,8 +59,8 @@ class Shelf:
         self._sessions: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._topics: defaultdict[str, set[str]] = defaultdict(set)
         self._wordings: dict[str, Wording] = {}
-        self._blocks: defaultdict[tuple[str, Fingerprint], dict[str, Wording]] = defaultdict(dict)
-        self._texts: defaultdict[tuple[str, str], dict[str, Wording]] = defaultdict(dict)
+        self._blocks: defaultdict[Fingerprint, dict[str, Wording]] = defaultdict(dict)
+        self._texts: defaultdict[str, dict[str, Wording]] = defaultdict(dict)
         self._choices: dict[str, Choice] = {}
         self._values: defaultdict[str, set[str]] = defaultdict(set)
         self._undo: list[tuple[str, Record | None]] = []
@@ -106,11 +106,12 @@ class Shelf:
 
     def wording(self, record: Record) -> Wording:
         """The record's title and statement, ready for comparison."""
-        return self._wordings[record.path]
+        known = self._wordings.get(record.path)
+        return Wording.of(statement(record.body)) if known is None else known
 
     def same_decision(self, wording: Wording, at: datetime) -> Record | None:
         """The decision that says the same; of replaced ones only those still in force at `at`."""
-        candidates = self._blocks.get(("decision", wording.hard), {}) | self._texts.get(("decision", wording.text), {})
+        candidates = self._blocks.get(wording.hard, {}) | self._texts.get(wording.text, {})
         block = {
             path: other
             for path, other in candidates.items()
@@ -145,15 +146,18 @@ class Shelf:
         topic = topic_of(record.body)
         if topic:
             self._topics[topic].add(path)
-        text = statement(record.body)
-        wording = self._wordings[path] = Wording.of(text)
-        self._blocks[record.kind, wording.hard][path] = wording
-        self._texts[record.kind, wording.text][path] = wording
         if record.kind == "decision":
-            title, _, rest = text.partition("\n")
-            choice = self._choices[path] = read_choice(title, rest)
-            for value in choice.chosen:
-                self._values[value].add(path)
+            self._place_decision(record)
+
+    def _place_decision(self, record: Record) -> None:
+        path, text = record.path, statement(record.body)
+        wording = self._wordings[path] = Wording.of(text)
+        self._blocks[wording.hard][path] = wording
+        self._texts[wording.text][path] = wording
+        title, _, rest = text.partition("\n")
+        choice = self._choices[path] = read_choice(title, rest)
+        for value in choice.chosen:
+            self._values[value].add(path)
 
     def _remove(self, path: str) -> None:
         record = self.records.pop(path, None)
@@ -163,12 +167,12 @@ class Shelf:
             self._sources[source].discard(path)
             self._sessions[source.host, source.session_id].discard(path)
         self._topics[topic_of(record.body)].discard(path)
-        wording = self._wordings.pop(path)
-        self._blocks[record.kind, wording.hard].pop(path, None)
-        self._texts[record.kind, wording.text].pop(path, None)
-        choice = self._choices.pop(path, None)
-        for value in choice.chosen if choice else ():
-            self._values[value].discard(path)
+        if record.kind == "decision":
+            wording = self._wordings.pop(path)
+            self._blocks[wording.hard].pop(path, None)
+            self._texts[wording.text].pop(path, None)
+            for value in self._choices.pop(path).chosen:
+                self._values[value].discard(path)
 
 
 def negated_without_choice(record: Record, choice: Choice) -> bool:

@@ -22,10 +22,10 @@ from hikidashi.db.connection import connect
 from hikidashi.errors import BadSettings, NoWorkspace, StorageFailure, UntrustedWorkspace, UsageError
 from hikidashi.records.history import History
 from hikidashi.records.library import load_tree
+from hikidashi.staging.pause import paused_since, set_paused
 from hikidashi.worker import adopt
 from hikidashi.worker.adopt import SHARED, found_workspace, preview_trust, trust_workspace
 from hikidashi.worker.foreign import MAX_RECORD_BYTES
-from hikidashi.staging.pause import paused_since, set_paused
 
 AT = datetime(2026, 5, 3, 9, 30, tzinfo=UTC)
 RECORD = "---\nstatus: open\n---\n# Use tabs\n"

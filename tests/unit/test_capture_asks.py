@@ -50,7 +50,8 @@ def test_a_prompt_is_told_by_form_and_by_words(text: str, kind: str) -> None:
     ("I'd like to split the billing module into two packages. It is too large.",
      "Split the billing module into two packages"),
     ("Implement the following plan:\n\n# Move sessions to Redis\n\n## Context\nSlow.", "Move sessions to Redis"),
-    ("Orders per customer\nand refunds per customer\nare empty but the table has rows", "Orders per customer and refunds per customer are empty but the table has rows"),
+    ("Orders per customer\nand refunds per customer\nare empty but the table has rows",
+     "Orders per customer and refunds per customer are empty but the table has rows"),
     ("ok, great. now add pagination to the order list", "Add pagination to the order list"),
     ("# TICKET 12 — Aggregate rows before export\n\nContext …", "TICKET 12 — Aggregate rows before export"),
 ])  # fmt: skip

@@ -76,6 +76,15 @@ def test_the_body_is_read_when_the_title_names_nothing() -> None:
     [
         ("Use pnpm instead of npm", "Use npm", True),
         ("Use pnpm instead of npm", "Use npm instead of yarn", True),
+        (
+            "Use yarn instead of pnpm, the server only has yarn",
+            "Use pnpm instead of npm, npm keeps breaking locks",
+            True,
+        ),
+        ("Use yarn instead of pnpm in the app, the server only has yarn", "Use pnpm instead of npm in the app", True),
+        ("Use yarn instead of pnpm, but only in the mobile app", "Use pnpm instead of npm", False),
+        ("Use yarn instead of pnpm, in the mobile app that is", "Use pnpm instead of npm", False),
+        ("Use yarn instead of pnpm in the app, the server only has yarn", "Use pnpm instead of npm", False),
         ("Use pnpm instead of yarn", "Use yarn instead of npm", True),
         ("npmではなくpnpmを使う", "npmを使う", True),
         # narrower, wider, rejected there too, about something else

@@ -67,6 +67,7 @@ def test_a_long_block_is_cut_at_a_line_and_says_where_the_rest_is() -> None:
 
 def test_a_quote_says_who_said_it() -> None:
     assert quoted("use\n\npnpm", 90, "the user, 2026-05-01") == "> use\n> pnpm\n>\n> — the user, 2026-05-01"
+    assert quoted("# Ticket 3\n---", 90, "the user") == "> \\# Ticket 3\n> * * *\n>\n> — the user"
     assert quoted(" \n", 90, "the user") == ""
 
 

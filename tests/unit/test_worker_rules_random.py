@@ -67,7 +67,7 @@ def entries(draw: st.DrawFn, number: int) -> Entry:
         why=draw(st.one_of(st.just(""), TEXTS)),
         quote=draw(st.one_of(st.just(""), TEXTS)),
         trust=draw(st.sampled_from(["user", "user", "assistant", "tool", "external"])),
-        status=draw(st.sampled_from(["open", "done"])) if kind == "request" else "",  # type: ignore[arg-type]
+        status=draw(st.sampled_from(["open", "done"])) if kind == "request" else "",
         topic=draw(st.sampled_from(["", "", "ticket:A-1", "branch:x`y", "\n# t"])),
         session=draw(st.sampled_from(["s1", "s2", "s3", "s`4\n"])),
         at=DAY_ONE + timedelta(minutes=draw(st.integers(0, 40))),

@@ -79,6 +79,28 @@ def test_done_without_a_request_is_one_line_and_no_file() -> None:
     )
 
 
+def test_a_proof_does_not_repeat_what_was_done() -> None:
+    desk = Desk()
+    desk.integrate(
+        entry(1, "request", "Fix the date test", "- commit 1a2b3c4 on main: Fix the date test", status="done"),
+        entry(2, "request", "Fix", "- Fix the rest", status="done", session="s2"),
+    )
+    assert "- 2026-05-01 09:01: Fix the date test. commit 1a2b3c4 on main\n" in desk.text("summary")
+    assert "- 2026-05-01 09:02: Fix. Fix the rest\n" in desk.text("summary")
+
+
+def test_a_reason_that_only_repeats_the_quote_is_said_once() -> None:
+    desk = Desk()
+    words = "please fix the login redirect before the demo"
+    desk.integrate(
+        entry(1, "request", "Fix it", "- a", why=f"The person asked: “{words}”", quote=words),
+        entry(
+            2, "request", "Ship it", "- a", why=f"{words}, since the customer waits for it until Friday", quote=words
+        ),
+    )
+    assert "**Why:**" not in desk.text("requests/fix-it") and f"> {words}" in desk.text("requests/fix-it")
+
+
 def test_work_done_before_it_was_taken_up_again_stays_open() -> None:
     desk = Desk()
     desk.integrate(entry(50, "request", "Login again", LEFT, topic="branch:login"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hikidashi.records.record import parse_record
+from hikidashi.worker import rules_summary
 from hikidashi.worker.rules_summary import BEGIN, END
 from hikidashi.worker.tokens import estimate_tokens
 from tests.support.consolidation import Desk, entry, kinds
@@ -128,3 +129,18 @@ def test_a_record_that_a_person_took_away_leaves_the_summary() -> None:
     del desk.tree["memory/decisions/use-tabs.md"]
     desk.integrate(entry(3, "decision", "Sort imports"))
     assert "#use-tabs" not in desk.text("summary")
+
+
+def test_a_line_that_looks_like_a_secret_is_left_out_and_costs_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Title and slug may look like a key only side by side; each record's own file is clean."""
+
+    def suspicious(line: str) -> list[str]:
+        return [line] if "#sort-imports" in line else []
+
+    monkeypatch.setattr(rules_summary, "find_secrets", suspicious)
+    rules_summary._harmless.cache_clear()
+    desk = Desk()
+    told = desk.integrate(*(entry(n, "decision", title) for n, title in enumerate(("Use tabs", "Sort imports"))))
+    rules_summary._harmless.cache_clear()
+    assert kinds(told) == ["applied", "applied"]
+    assert "#use-tabs" in desk.text("summary") and "#sort-imports" not in desk.text("summary")
