@@ -47,6 +47,7 @@ def hikidashi(home: Path) -> Command:
         done = subprocess.run(
             [sys.executable, "-m", "hikidashi", *arguments],
             cwd=cwd,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},  # this checkout, wherever we run
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
