@@ -250,6 +250,9 @@ def picked_option(prompt: str, message: str) -> Finding | None:
     question = _question(message, chosen)
     others = "\n".join(f"- not chosen: {cut(text, 200)}" for other, text in sorted(options.items()) if other != key)
     plain = re.sub(r"\*\*|__|`|\s*\((?:recommended|recomendado|推奨)\)", "", chosen, flags=re.IGNORECASE)
+    # An option's name says what was chosen; what it means stands in the body.
+    name = plain.partition(" — ")[0]
+    plain = name if len(plain) > 80 and content_words(name) else plain
     answer = one_line(prompt)
     return Finding(
         title=cut(f"{cut(question, 90)} {plain}" if question else plain, 180),
