@@ -5,11 +5,8 @@ from __future__ import annotations
 import collections
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from hikidashi.records.history import History
 from tests.support.commands import Commands
