@@ -206,7 +206,8 @@ class SessionFold:
         if tool in SHELL_TOOLS:
             self._ran(event)
         elif tool in EDIT_TOOLS:
-            self._catch_up()
+            if self._work.diagnoses:
+                self._catch_up()
             self._work.edited(event, self._said)
             if not event.sidechain:
                 self._note_branch(event)
@@ -243,7 +244,8 @@ class SessionFold:
         run = self._work.read(event)
         if run is None:
             return
-        self._catch_up()
+        if self._work.diagnoses:
+            self._catch_up()
         place = self._place(event)
         solved, failure = self._work.ran(event, run, place, self._said)
         if event.repeat:
