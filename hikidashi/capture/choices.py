@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from hikidashi.capture.asks import ask_kind
+from hikidashi.capture.asks import AskKind, ask_kind
+from hikidashi.capture.vocabulary import contains_any
 
 __all__ = ["MAX_CHOICE", "contrastive_choice"]
 
@@ -117,19 +118,22 @@ def _sentences(text: str) -> list[str]:
     return [s for s in re.split(r"(?<=[.!?])\s+|(?<=[。！？])|\n+", text) if s.strip()]
 
 
-def contrastive_choice(text: str) -> str:
-    """The sentence of a prompt that settles one thing against another, word for word; '' for none."""
+def contrastive_choice(text: str, kind: AskKind | None = None) -> str:
+    """The sentence of a prompt (of `kind`, if that is known) that settles one thing against another, word for word.
+
+    '' for none.
+    """
     if len(text) > MAX_CHOICE:
         return ""
     lowered = text.lower()
-    if not any(mark in lowered for mark in _MARKS):
+    if not contains_any(lowered, _MARKS):
         return ""
     stripped = text.strip()
     if (
         "```" in text
         or stripped.count("\n") > 5
         or _QUOTE.search(stripped)
-        or ask_kind(text) in ("paste", "command", "plan")
+        or (kind or ask_kind(text)) in ("paste", "command", "plan")
     ):
         return ""
     for sentence in _sentences(stripped):
