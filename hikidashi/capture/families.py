@@ -182,12 +182,11 @@ _NAMES: Final = re.compile(r"[\w.+-]+")
 
 def may_matter(line: str) -> bool:
     """Whether a line may be of a family besides `look` and `other`: a quick test, sure only when it denies."""
-    names: set[str] | None = None
-    for name, needs in _NEEDS.items():
-        if name in line and (not needs or contains_any(line, needs)):
-            names = names or set(_NAMES.findall(line))  # `go`, and not `google`
-            if name in names:
-                return True
+    if len(line) > 600:
+        return True
+    for name in _NEEDS.keys() & set(_NAMES.findall(line)):
+        if not _NEEDS[name] or contains_any(line, _NEEDS[name]):
+            return True
     return False
 
 
