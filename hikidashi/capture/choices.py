@@ -164,11 +164,11 @@ def contrastive_choice(text: str, kind: AskKind | None = None) -> str:
     ):
         return ""
     for sentence in _sentences(stripped):
+        small = sentence.lower()
+        if not any(contains_any(small, marks) and pattern.search(sentence) for marks, pattern in _PATTERNS):
+            continue
         if sentence.rstrip().endswith(("?", "？")) or _ERRAND.search(sentence):
             continue
-        if len(set(_FILE.findall(sentence))) == 1 and not _LASTING.search(sentence):
-            continue
-        small = sentence.lower()
-        if any(contains_any(small, marks) and pattern.search(sentence) for marks, pattern in _PATTERNS):
+        if len(set(_FILE.findall(sentence))) != 1 or _LASTING.search(sentence):
             return sentence.strip()
     return ""
