@@ -91,7 +91,8 @@ class SessionFold:
         if event.at > self.last_at and event.at[:2] == "20" and event.at[10:11] == "T":  # else it is no time
             self.last_at = event.at
         kind = event.kind
-        self._entries = []
+        if self._entries:
+            self._entries = []
         if kind == "tool_result":
             self._result(event)
         elif kind == "assistant":
@@ -160,10 +161,7 @@ class SessionFold:
         kind = ask_kind(text)
         end.prompts += 1
         end.answers = end.answers + 1 if kind == "answer" else 0
-        choice = "" if kind == "plan" else contrastive_choice(text)
-        if choice:  # as the redacted whole has it: the sentence alone may have lost what gives a secret away
-            choice = redact(choice)
-            choice = choice if choice in redact(text) else ""
+        choice = "" if kind == "plan" else contrastive_choice(text, kind)
         ask = Passage(text, place, 600) if kind in ("ask", "plan") and not choice else None
         end.turn = Turn(ask=ask, ended=False)
         self._latest = (event, self.last_at)
@@ -179,11 +177,10 @@ class SessionFold:
     def _decide(self, event: Event, place: Place, choice: str, plan: bool) -> None:
         """Decisions that a prompt holds. The prompt is redacted while it is whole."""
         found, first = None, place
-        asked = self._asked.text if self._asked is not None and len(event.text) <= 300 else ""
         if plan:
             found = decisions.approved_plan(redact(event.text).strip().removeprefix(PLAN_PREFIX))
-        elif asked and self._asked is not None:
-            found = decisions.picked_option(redact(event.text), asked)
+        elif self._asked is not None and decisions.may_pick(event.text):
+            found = decisions.picked_option(redact(event.text), self._asked.text)
             first = self._asked.place if found else place
         if found is None and choice:
             found = decisions.stated_choice(choice)
@@ -208,7 +205,8 @@ class SessionFold:
         if tool in SHELL_TOOLS:
             self._ran(event)
         elif tool in EDIT_TOOLS:
-            self._catch_up()
+            if self._work.diagnoses:
+                self._catch_up()
             self._work.edited(event, self._said)
             if not event.sidechain:
                 self._note_branch(event)
@@ -245,7 +243,8 @@ class SessionFold:
         run = self._work.read(event)
         if run is None:
             return
-        self._catch_up()
+        if self._work.diagnoses:
+            self._catch_up()
         place = self._place(event)
         solved, failure = self._work.ran(event, run, place, self._said)
         if event.repeat:

@@ -191,6 +191,7 @@ class _Extraction:
             if len(self.report.new) - written >= _FLUSH_AT:
                 self._write_files()
                 written = len(self.report.new)
+        reader.commit()
         self._write_files()
 
     def reader(self, found: Found) -> Reader:
