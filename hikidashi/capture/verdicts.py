@@ -198,7 +198,7 @@ def error_line(output: str) -> str:
         if contains_any(line.lower(), _ERROR_MARKS) and _ERROR.search(line):
             told = line.strip()
             if len(told) < 600 and not _NOT_AN_ERROR.search(told) and not _GENERIC.match(told):
-                return told
+                return _RULED.sub("", told)
     place = _COMPILER.search(output)
     if place is None:
         return ""
@@ -209,7 +209,7 @@ def pass_line(output: str) -> str:
     """The line of an output that says that it passed, redacted before it is cut; '' when none does."""
     for line in reversed(output[-3_000:].split("\n")):
         if _says_passed(line):
-            return line.strip(" =-─━*\t")[:200]
+            return redact(line).strip(" =-─━*\t")[:200]
     return ""
 
 
