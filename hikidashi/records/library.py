@@ -103,6 +103,8 @@ def _read_folder(folder: Path, prefix: str, loaded: LoadedTree) -> list[tuple[Pa
         elif path.count("/") > MAX_DEPTH:
             loaded.findings.append(found("H117", path, 0, f"folders more than {MAX_DEPTH} deep"))
         else:
+            if record_kind(path) is not None:
+                loaded.findings.append(found("H125", path, 0, "a folder where a record's file belongs"))
             inner.append((folder / entry.name, path))
     return inner
 

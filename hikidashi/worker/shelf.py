@@ -45,6 +45,11 @@ def joined_sources(sources: Iterable[Source], more: Iterable[Source]) -> tuple[S
     return tuple(dict.fromkeys([*sources, *more]))
 
 
+def slug_of(path: str) -> str:
+    """The slug in a record's path."""
+    return path.rpartition("/")[2].removesuffix(".md")
+
+
 class Shelf:
     """Decisions and requests of a tree; broken files count as taken slugs only."""
 
@@ -53,7 +58,8 @@ class Shelf:
         self.read_only = frozenset(read_only)
         #: Paths that stood there when the phase began.
         self.existed = frozenset(tree)
-        self.slugs: set[str] = set(library.slugs)
+        #: Slugs that are taken, by files that could not be read too; in lower case, as some file systems see them.
+        self.slugs: set[str] = {slug.lower() for slug in (*library.slugs, *map(slug_of, self.read_only))}
         self.records: dict[str, Record] = {}
         self._sources: defaultdict[Source, set[str]] = defaultdict(set)
         self._sessions: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
@@ -77,7 +83,7 @@ class Shelf:
         for path, old in reversed(self._undo):
             self._remove(path)
             if old is None:
-                self.slugs.discard(path.rpartition("/")[2].removesuffix(".md"))
+                self.slugs.discard(slug_of(path))
             else:
                 self._place(old)
         self._undo = []
