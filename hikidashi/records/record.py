@@ -43,6 +43,7 @@ __all__ = [
     "read_record",
     "record_kind",
     "record_path",
+    "record_text",
     "render_record",
 ]
 
@@ -208,6 +209,7 @@ def read_record(path: str, data: bytes) -> Parsed:
     except FrontMatterError as exc:
         return Parsed(None, (found(exc.code, path, exc.line, exc.what),))
     reader = _Fields(kind, path, fields)
+    reader.findings += _editor_findings(path, data)
     record = reader.record(body)
     lines = {key: value.line for key, value in fields.items()}
     broken = any(finding.severity == "error" for finding in reader.findings)
@@ -241,18 +243,29 @@ def _source_values(source: Source) -> dict[str, Any]:
     return values
 
 
+def record_text(data: bytes) -> str:
+    """The text of a record's file with LF line ends, without a byte order mark. Raises `UnicodeDecodeError`.
+
+    What editors on other systems add is no reason to shut a record: it is read, and gone once a run writes it.
+    """
+    return data.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
 def _decode(data: bytes) -> str:
-    """The text of a file. Raises `FrontMatterError` for what an editor should not have written."""
-    if data.startswith(b"\xef\xbb\xbf"):
-        raise FrontMatterError("H102", 1, "the file starts with a byte order mark")
     try:
-        text = data.decode("utf-8")
+        return record_text(data)
     except UnicodeDecodeError as exc:
         line = data.count(b"\n", 0, exc.start) + 1
         raise FrontMatterError("H101", line, f"byte {exc.start:,} is not UTF-8") from exc
-    if "\r" in text:
-        raise FrontMatterError("H103", text.count("\n", 0, text.index("\r")) + 1, "a carriage return")
-    return text
+
+
+def _editor_findings(path: str, data: bytes) -> list[Finding]:
+    findings = []
+    if data.startswith(b"\xef\xbb\xbf"):
+        findings.append(found("H208", path, 1, "the file starts with a byte order mark"))
+    if b"\r" in data:
+        findings.append(found("H209", path, data.count(b"\n", 0, data.index(b"\r")) + 1, "a carriage return"))
+    return findings
 
 
 class _Fields:

@@ -22,6 +22,7 @@ from hikidashi.records.record import (
     read_record,
     record_kind,
     record_path,
+    record_text,
 )
 from hikidashi.records.rules import found
 from hikidashi.records.similarity import similar_pairs
@@ -79,7 +80,7 @@ def file_findings(path: str, data: bytes, find_secrets: FindSecrets) -> tuple[Fi
     """What is wrong with one file taken alone; kept for the next time the same bytes come."""
     findings = list(_format_findings(path, data))
     try:
-        text = data.decode("utf-8")
+        text = record_text(data)
     except UnicodeDecodeError:
         if path == CLEANUP_LOG:
             findings.append(found("H101", path, 0, "the log is not UTF-8"))

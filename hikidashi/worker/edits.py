@@ -101,8 +101,13 @@ def _sort_out(bench: Bench, edits: Edits, changed: list[str]) -> None:
         except ValueError as exc:
             edits.notices.append(f"{exc}; changed records count as a person's")
     for path in changed:
-        from_vcs = path in head and head[path] == edits.tree.get(path)
+        from_vcs = path in head and _same_text(head[path], edits.tree.get(path))
         (edits.vcs if from_vcs else edits.person).append(path)
+
+
+def _same_text(head: bytes | None, live: bytes | None) -> bool:
+    """Whether a live file is HEAD's, as git puts it there: on Windows with CRLF line ends."""
+    return head == live or (head is not None and live is not None and head == live.replace(b"\r\n", b"\n"))
 
 
 def _overlay(tree: dict[str, bytes], live: Mapping[str, bytes], paths: list[str]) -> None:
