@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from hikidashi.atomic import storage_errors
 from hikidashi.records.finding import Finding
-from hikidashi.records.record import Parsed, Record, RecordKind, Tree, read_record, record_kind, record_path
+from hikidashi.records.record import REMEMBERED, Parsed, Record, RecordKind, Tree, read_record, record_kind, record_path
 from hikidashi.records.rules import found
 
 __all__ = [
@@ -129,7 +129,7 @@ def _read_file(file: Path, path: str, loaded: LoadedTree) -> None:
         loaded.tree[path] = data
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def references(text: str) -> tuple[tuple[str, int], ...]:
     """The `#slug` references of a Markdown text, each with its 1-based line there; code is left out."""
     if "#" not in text:

@@ -29,6 +29,7 @@ from hikidashi.times import parse_time
 
 __all__ = [
     "CLEANUP_LOG",
+    "REMEMBERED",
     "SUMMARY",
     "Parsed",
     "Record",
@@ -51,6 +52,10 @@ __all__ = [
 Tree = Mapping[str, bytes]
 
 RecordKind = Literal["decision", "request", "summary", "knowledge"]
+
+#: Files of which what was worked out is kept for the next look at the same bytes. A phase goes over all records
+#: a dozen times: with fewer places than records each pass would push out what the next one needs.
+REMEMBERED: Final = 16_384
 
 SUMMARY: Final = "memory/summary.md"
 CLEANUP_LOG: Final = "memory/cleanup-log.md"
@@ -171,7 +176,7 @@ def normal_body(text: str) -> str:
     return text + "\n" if text else ""
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=REMEMBERED)
 def record_kind(path: str) -> RecordKind | None:
     """The kind of record whose place is `path`; None when no record belongs there."""
     if path == SUMMARY:
@@ -196,7 +201,7 @@ def parse_record(path: str, data: bytes) -> Record:
     return parsed.record
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def read_record(path: str, data: bytes) -> Parsed:
     """The record in `data` if it is one, and what is wrong; kept for the next time the same bytes come."""
     kind = record_kind(path)

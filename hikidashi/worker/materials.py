@@ -16,7 +16,7 @@ from hikidashi.config.settings import Settings
 from hikidashi.records.finding import Finding
 from hikidashi.records.library import Library
 from hikidashi.records.linter import Transition, lint_transition, read_only_paths
-from hikidashi.records.record import SUMMARY, Record, Tree, normal_body
+from hikidashi.records.record import REMEMBERED, SUMMARY, Record, Tree, normal_body
 from hikidashi.staging.entry import Entry
 from hikidashi.times import parse_time
 from hikidashi.worker.choice import content
@@ -118,7 +118,7 @@ def _size_notices(full: int, index: int, left_out: int) -> list[str]:
     return [f"{said}{rest}: raise worker.memory_tokens to read more in full"]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def _words(body: str) -> frozenset[str]:
     return frozenset(content(body))
 

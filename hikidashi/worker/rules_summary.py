@@ -7,8 +7,9 @@
     ## Known failures          dated lines, newest first: at most 10
     <!-- hikidashi:end -->
 
-Text outside stays byte for byte (with LF line ends). A line inside that is none of ours was written by a person: it moves below
-the end marker. The front matter's sources are those of the entries whose dated line stands there, newest 50.
+Text outside stays byte for byte (with LF line ends). A line inside that is none of ours was written by a person:
+it moves below the end marker. The front matter's sources are those of the entries whose dated line stands there,
+newest 50.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from hikidashi.records.library import Library
-from hikidashi.records.record import Record, Tree
+from hikidashi.records.record import REMEMBERED, Record, Tree
 from hikidashi.source import Source
 from hikidashi.times import parse_time
 from hikidashi.worker.choice import Choice, content, negated, read_choice
@@ -24,7 +24,7 @@ __all__ = ["Shelf", "joined_sources", "later", "stamp", "time_of"]
 _KINDS = ("decision", "request")
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=REMEMBERED)
 def stamp(at: str) -> datetime:
     """`parse_time`, remembered: the same few thousand times are compared over and over."""
     return parse_time(at)
@@ -38,6 +38,13 @@ def time_of(record: Record) -> datetime:
 def later(one: str, other: str) -> str:
     """The later of two stored times, in the words it was written in."""
     return other if stamp(other) > stamp(one) else one
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _reading(text: str) -> tuple[Wording, Choice]:
+    """A decision's statement, ready for comparison; kept for the next run over the same records."""
+    title, _, rest = text.partition("\n")
+    return Wording.of(text), read_choice(title, rest)
 
 
 def joined_sources(sources: Iterable[Source], more: Iterable[Source]) -> tuple[Source, ...]:
@@ -156,12 +163,11 @@ class Shelf:
             self._place_decision(record)
 
     def _place_decision(self, record: Record) -> None:
-        path, text = record.path, statement(record.body)
-        wording = self._wordings[path] = Wording.of(text)
+        path = record.path
+        wording, choice = _reading(statement(record.body))
+        self._wordings[path], self._choices[path] = wording, choice
         self._blocks[wording.hard][path] = wording
         self._texts[wording.text][path] = wording
-        title, _, rest = text.partition("\n")
-        choice = self._choices[path] = read_choice(title, rest)
         for value in choice.chosen:
             self._values[value].add(path)
 
