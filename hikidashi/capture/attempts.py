@@ -126,7 +126,7 @@ class Attempts:
                 failure.diagnosis = said
 
     def failed(self, text: str, shown: str, error: str, place: Place) -> Failure | None:
-        """`text` (for people: `shown`) failed with the line `error`: the failure now, None when `error` says nothing."""
+        """`text` (for people: `shown`) failed with the line `error`: the failure, None when `error` says nothing."""
         sign = signature(error)
         if len(sign) < 6 or _SLIP.search(error):
             return None

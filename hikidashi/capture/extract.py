@@ -88,10 +88,11 @@ class SessionFold:
         """Take one event; gives the entries that it completes."""
         if event.session_id:
             self.session_id = event.session_id
-        if event.at > self.last_at:
+        if event.at > self.last_at and event.at[:2] == "20" and event.at[10:11] == "T":  # else it is no time
             self.last_at = event.at
         kind = event.kind
-        self._entries = []
+        if self._entries:
+            self._entries = []
         if kind == "tool_result":
             self._result(event)
         elif kind == "assistant":
@@ -117,7 +118,7 @@ class SessionFold:
         """The session is at rest: its request, unless it was emitted before and nothing changed since."""
         if self.sidechain or not self._fresh:
             return []
-        self._settle_lazily()
+        self._catch_up()
         topic = self._topic()
         outcome = outcome_of(self._ending, met_topic=bool(topic) and self._met("topic", topic))
         if outcome is None or outcome.digest == self._digest:
@@ -136,7 +137,7 @@ class SessionFold:
         self._spoken = self._latest = (event, self.last_at)
         self._ending.turn.ended = True
 
-    def _settle_lazily(self) -> None:
+    def _catch_up(self) -> None:
         """Read what was only noted: the assistant's last words and the place of the last event.
 
         Most are followed by others before anybody asks, so nothing is made of them when they come.
@@ -155,12 +156,15 @@ class SessionFold:
     def _user(self, event: Event) -> None:
         if event.sidechain:
             return
-        self._settle_lazily()
+        self._catch_up()
         end, text, place = self._ending, event.text, self._place(event)
         kind = ask_kind(text)
         end.prompts += 1
         end.answers = end.answers + 1 if kind == "answer" else 0
         choice = "" if kind == "plan" else contrastive_choice(text)
+        if choice:  # as the redacted whole has it: the sentence alone may have lost what gives a secret away
+            choice = redact(choice)
+            choice = choice if choice in redact(text) else ""
         ask = Passage(text, place, 600) if kind in ("ask", "plan") and not choice else None
         end.turn = Turn(ask=ask, ended=False)
         self._latest = (event, self.last_at)
@@ -205,7 +209,7 @@ class SessionFold:
         if tool in SHELL_TOOLS:
             self._ran(event)
         elif tool in EDIT_TOOLS:
-            self._settle_lazily()
+            self._catch_up()
             self._work.edited(event, self._said)
             if not event.sidechain:
                 self._note_branch(event)
@@ -242,7 +246,7 @@ class SessionFold:
         run = self._work.read(event)
         if run is None:
             return
-        self._settle_lazily()
+        self._catch_up()
         place = self._place(event)
         solved, failure = self._work.ran(event, run, place, self._said)
         if event.repeat:
@@ -270,7 +274,7 @@ class SessionFold:
         """An edit on a branch: the branch, and the tickets named so far, are what this session works on."""
         if event.branch != self._branch_name:
             self._branch_name = event.branch
-            topic = redact(branch_topic(event.branch))
+            topic = branch_topic(event.branch)
             if topic:
                 self._branch = topic
                 if len(self._topics) < MAX_TOPICS:
@@ -291,7 +295,7 @@ class SessionFold:
 
     def to_state(self) -> dict[str, Any]:
         """The state as JSON: small, redacted."""
-        self._settle_lazily()
+        self._catch_up()
         end = self._ending
         passages = (end.tasks_ask, self._said, self._asked)
         return {

@@ -13,7 +13,7 @@ from hikidashi.hosts.transcript import Event
 from hikidashi.redact import redact
 from hikidashi.times import parse_time
 
-__all__ = ["EPOCH", "Passage", "Place", "cut", "one_line", "redacted"]
+__all__ = ["EPOCH", "Passage", "Place", "cut", "is_time", "one_line", "redacted"]
 
 #: For events of a session in which nothing has a time.
 EPOCH: Final = "1970-01-01T00:00:00.000Z"
@@ -34,6 +34,15 @@ def cut(text: str, limit: int) -> str:
     head = text[: limit - 1]
     space = head.rfind(" ")
     return (head[:space] if space > limit * 2 // 3 else head).rstrip() + "…"
+
+
+def is_time(text: str) -> bool:
+    """Whether `text` is a time as hosts write them."""
+    try:
+        parse_time(text)
+    except ValueError:
+        return False
+    return True
 
 
 def redacted(value: Any) -> Any:
@@ -65,11 +74,7 @@ class Place:
     @classmethod
     def of(cls, event: Event, last_at: str) -> Place:
         """The place of `event`; `last_at` stands in for a time that is missing or no time."""
-        at = event.at
-        try:
-            parse_time(at)
-        except ValueError:
-            at = last_at or EPOCH
+        at = next((at for at in (event.at, last_at) if is_time(at)), EPOCH)
         anchor = event.uuid or event.call_id
         if not anchor:
             joined = "\x1f".join((event.role, event.at, event.text))

@@ -440,10 +440,12 @@ TRANSITION: dict[str, tuple[list[Step], list[Step]]] = {
     "H309": (
         [
             Step(write=(grown(OLD, sources=(*OLD.sources, LOW)),), named=("LOW",)),
-            Step(write=(grown(ASK, sources=ASK.sources),), named=("TOOL",)),
+            Step(write=(grown(OLD, sources=OLD.sources),), named=("TOOL",)),
+            Step(write=(grown(ASK, sources=ASK.sources),), named=("LOW",)),
             Step(write=(replace(OLD, sources=(*OLD.sources, *MEEK.sources)),), delete=(MEEK.path,), context=CLEANUP),
         ],
         [
+            Step(write=(grown(ASK, sources=ASK.sources),), named=("TOOL",)),  # an attempt is evidence, not a wish
             Step(write=(grown(MEEK, sources=(*MEEK.sources, LOW)),), named=("LOW",)),
             Step(write=(grown(MEEK),), named=("E1",)),
             Step(write=(MERGED,), delete=(TWIN.path,), context=CLEANUP),
