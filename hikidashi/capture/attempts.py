@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -41,6 +40,12 @@ _SLIP: Final = re.compile(
 def command_key(text: str) -> str:
     """The key under which two runs are one command."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+
+def _program(shown: str) -> str:
+    """The program of a command as it is shown; '' when it may be written otherwise in the command itself."""
+    name = shown.partition(" ")[0]
+    return "" if "[redacted" in name else name.rstrip("…")
 
 
 @dataclass(slots=True)
@@ -82,12 +87,11 @@ class Failure:
     def from_state(cls, data: Any) -> Failure:
         """Read `to_state`'s form."""
         key, sign, command, error, last, count, change, said, edits, gone = data
-        shown: str = command[0]
         return cls(
             key=key,
             sign=sign,
             command=Passage.from_state(command),
-            program="" if "[redacted" in shown else shown.partition(" ")[0].rstrip("…"),
+            program=_program(command[0]),
             error=Passage.from_state(error),
             last=Place.from_state(last),
             count=count,
@@ -129,8 +133,8 @@ class Attempts:
             if said is not None:
                 failure.diagnosis = said
 
-    def failed(self, text: str, shown: Callable[[], str], error: str, place: Place) -> Failure | None:
-        """`text` (for people: `shown()`) failed with the line `error`: the failure, None when `error` says nothing."""
+    def failed(self, text: str, error: str, place: Place) -> Failure | None:
+        """The command `text` failed with the line `error`: the failure, None when `error` says nothing."""
         sign = signature(error)
         if len(sign) < 6 or _SLIP.search(error):
             return None
@@ -143,8 +147,8 @@ class Attempts:
             known = Failure(
                 key=key,
                 sign=name,
-                command=Passage.later(shown, place, 200),
-                program=text.partition(" ")[0],
+                command=Passage(text, place, 200),
+                program=_program(text),
                 error=Passage(one_line(error), place, 240),
                 last=place,
                 change=self.changes,

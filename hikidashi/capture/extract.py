@@ -103,16 +103,20 @@ class SessionFold:
                 self._ending.turn.ended = False
         elif kind == "user":
             self._user(event)
-        elif kind == "interrupt":
-            self._latest = (event, self.last_at)
-            self._ending.turn.stopped = self._place(event)
-        elif kind == "link":
-            self._link(event)
-        elif kind == "context" and event.text.startswith(PLAN_PREFIX):
-            self._user(event)
+        else:
+            self._rare(event)
         if not event.repeat and kind not in ("context", "title", "compaction"):
             self._fresh = True
         return self._entries
+
+    def _rare(self, event: Event) -> None:
+        if event.kind == "interrupt":
+            self._latest = (event, self.last_at)
+            self._ending.turn.stopped = self._place(event)
+        elif event.kind == "link":
+            self._link(event)
+        elif event.kind == "context" and event.text.startswith(PLAN_PREFIX):
+            self._user(event)
 
     def settle(self) -> list[Entry]:
         """The session is at rest: its request, unless it was emitted before and nothing changed since."""
@@ -162,6 +166,9 @@ class SessionFold:
         end.prompts += 1
         end.answers = end.answers + 1 if kind == "answer" else 0
         choice = "" if kind == "plan" else contrastive_choice(text, kind)
+        if choice:  # as the redacted whole has it: the sentence alone may have lost what gives a secret away
+            choice = redact(choice)
+            choice = choice if choice in redact(text) else ""
         ask = Passage(text, place, 600) if kind in ("ask", "plan") and not choice else None
         end.turn = Turn(ask=ask, ended=False)
         self._latest = (event, self.last_at)
@@ -180,7 +187,7 @@ class SessionFold:
         if plan:
             found = decisions.approved_plan(redact(event.text).strip().removeprefix(PLAN_PREFIX))
         elif self._asked is not None and decisions.may_pick(event.text):
-            found = decisions.picked_option(redact(event.text), self._asked.text)
+            found = decisions.picked_option(event.text, self._asked.text)
             first = self._asked.place if found else place
         if found is None and choice:
             found = decisions.stated_choice(contrastive_choice(redact(event.text)))
@@ -272,7 +279,7 @@ class SessionFold:
         """An edit on a branch: the branch, and the tickets named so far, are what this session works on."""
         if event.branch != self._branch_name:
             self._branch_name = event.branch
-            topic = redact(branch_topic(event.branch))
+            topic = branch_topic(event.branch)
             if topic:
                 self._branch = topic
                 if len(self._topics) < MAX_TOPICS:

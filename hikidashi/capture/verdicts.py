@@ -12,6 +12,7 @@ from typing import Final, Literal
 from hikidashi.capture.families import Family
 from hikidashi.capture.vocabulary import contains_any
 from hikidashi.hosts.transcript import Event
+from hikidashi.redact import redact
 
 __all__ = ["Verdict", "error_line", "judge", "pass_line", "signature", "visible"]
 
@@ -80,6 +81,9 @@ _GENERIC: Final = re.compile(
     r" session starts|short test summary.*|captured (?:stdout|stderr|log).*|nested?|at line.*)\W*$",
     re.IGNORECASE,
 )
+
+#: The line that a report draws before and behind a heading: `____ ERROR at setup of test_x ____`.
+_RULED: Final = re.compile(r"^[_=*-]{3,}\s+|\s+[_=*-]{3,}$")
 
 _NUMBER: Final = re.compile(r"\d+")
 _HEX: Final = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b")
@@ -194,7 +198,7 @@ def error_line(output: str) -> str:
         if contains_any(line.lower(), _ERROR_MARKS) and _ERROR.search(line):
             told = line.strip()
             if len(told) < 600 and not _NOT_AN_ERROR.search(told) and not _GENERIC.match(told):
-                return told
+                return _RULED.sub("", told)
     place = _COMPILER.search(output)
     if place is None:
         return ""
@@ -202,10 +206,10 @@ def error_line(output: str) -> str:
 
 
 def pass_line(output: str) -> str:
-    """The line of an output that says that it passed; '' when none does."""
+    """The line of an output that says that it passed, redacted before it is cut; '' when none does."""
     for line in reversed(output[-3_000:].split("\n")):
         if _says_passed(line):
-            return line.strip(" =-─━*\t")[:200]
+            return redact(line).strip(" =-─━*\t")[:200]
     return ""
 
 

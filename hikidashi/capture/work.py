@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final, Literal
@@ -27,20 +26,22 @@ EDIT_TOOLS: Final = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 _TOLD: Final = HARD | {"commit"}
 
 
+#: So much of a command is read beyond what is parsed, that a secret on the border is seen whole.
+_SLACK: Final = 2_000
+
+
 @dataclass(slots=True)
 class _Run:
     """One command as it ended."""
 
     family: Family
-    #: The command in one line, as it was run: what makes two runs one command.
+    #: The command in one line, redacted: what makes two runs one command, and what is shown of it.
     text: str
     verdict: Verdict
     output: str
     #: The whole command line.
     line: str
     place: Place
-    #: Gives the command in one line, redacted.
-    shown: Callable[[], str]
 
 
 class Work:
@@ -60,7 +61,7 @@ class Work:
         name = event.input.get("file_path") or event.input.get("notebook_path")
         if event.outcome != "ok" or not isinstance(name, str):
             return
-        self.attempts.changed(name.rpartition("/")[2][:80], said)
+        self.attempts.changed(_file_name(name) if self.diagnoses else "", said)
         self._counted(event)
 
     def _counted(self, event: Event) -> None:
@@ -74,7 +75,7 @@ class Work:
         line = event.input.get("command")
         if not isinstance(line, str):
             return None
-        line = line[:MAX_COMMAND]
+        line = line[: MAX_COMMAND + _SLACK]
         if (event.outcome != "failed" and not event.exit_code) or _is_open(event):
             passed = (event.outcome == "ok" or event.exit_code == 0) and self.attempts.may_end(line)
             if not passed and not _may_matter(line):
@@ -88,17 +89,15 @@ class Work:
         command, family, segment = run
         if family == "edit":
             name = _written(segment)
-            if event.outcome == "ok" and name:
-                self.attempts.changed(name, said)
+            if event.outcome == "ok" and name.rpartition("/")[2] and not name.startswith("/tmp/"):
+                self.attempts.changed(_file_name(name) if self.diagnoses else "", said)
                 self._counted(event)
             return None, ""
         counts = exit_counts(command, segment)
         told = event.outcome != "ok" or family in _TOLD
         output = _output(event.text) if told else ""
         verdict = judge(event, family, counts, output)
-        line, text = str(event.input["command"]), plain(segment)
-        shown = partial(_shown, line[:MAX_COMMAND], text)
-        ended = _Run(family, text, verdict, output, line, place, shown)
+        ended = _Run(family, plain(segment), verdict, output, str(event.input["command"]), place)
         if told and not event.sidechain:
             self._prove(ended)
         return self._attempt(ended, said)
@@ -107,13 +106,13 @@ class Work:
         if run.family not in TRACKED or run.verdict == "unknown":
             return None, ""
         if run.verdict == "failed":
-            failure = self.attempts.failed(run.text, run.shown, error_line(run.output), run.place)
+            failure = self.attempts.failed(run.text, error_line(run.output), run.place)
             return None, failure.sign if failure else ""
         solved = self.attempts.passed(run.text, run.place)
         if solved and run.family == "test":
             solved.proof = pass_line(run.output)
         if run.family == "install":
-            self.attempts.changed(f"`{cut(run.shown(), 80)}`" if self.attempts.failures else "", said)
+            self.attempts.changed(f"`{cut(run.text, 80)}`" if self.diagnoses else "", said)
         return solved, ""
 
     def _prove(self, run: _Run) -> None:
@@ -123,7 +122,7 @@ class Work:
             self._prove_shipping(run)
         if run.verdict == "failed" and run.family in HARD:
             error = Passage.later(partial(_error, run.output), place, 300)
-            end.hard = Hard(run.family, Passage.later(run.shown, place, 300), error, end.prompts)
+            end.hard = Hard(run.family, Passage(run.text, place, 300), error, end.prompts)
             if run.family in ("test", "build"):
                 end.proofs.failed("test" if run.family == "test" else "build")
         elif run.verdict == "passed":
@@ -131,9 +130,9 @@ class Work:
                 end.hard = None
             if run.family in ("test", "build") and end.edits:
                 kind: Literal["test", "build"] = "test" if run.family == "test" else "build"
-                end.proofs.add(kind, "", partial(_passed, run.shown, kind, run.output), place, end.prompts)
+                end.proofs.add(kind, "", partial(_passed, run.text, kind, run.output), place, end.prompts)
             elif run.family == "deploy" or run.family == "publish":
-                end.proofs.add(run.family, "", f"`{cut(run.shown(), 140)}` succeeded", place, end.prompts)
+                end.proofs.add(run.family, "", f"`{cut(run.text, 140)}` succeeded", place, end.prompts)
 
     def _prove_shipping(self, run: _Run) -> None:
         end, place = self.ending, run.place
@@ -165,30 +164,26 @@ _may_matter: Final = lru_cache(maxsize=1_024)(may_matter)
 def _read(line: str) -> tuple[Command, Family, Segment] | None:
     if only_looks(line):
         return None
-    command = read_command(line)
+    found = _parsed(line)
+    if found is None:
+        return None  # as it would be without its secrets: they are no programs
+    # Redacted as it was typed: parsing takes away the quotes and blanks that give a secret away.
+    clean = redact(line)
+    return found if clean == line else _parsed(clean)
+
+
+def _parsed(line: str) -> tuple[Command, Family, Segment] | None:
+    command = read_command(line[:MAX_COMMAND])
     if command is None:
         return None
     family, segment = family_of(command)
     return None if is_inspection(family, segment) else (command, family, segment)
 
 
-@lru_cache(maxsize=256)
-def _shown(line: str, text: str) -> str:
-    """`text`, the plain form of `line`, without its secrets.
-
-    The line is redacted before it is taken apart: without its quotes and pipes, a secret may look like any word.
-    """
-    clean = redact(line)
-    if clean == line:
-        return text
-    command = read_command(clean)
-    return plain(family_of(command)[1]) if command is not None else "[redacted]"
-
-
-def _passed(shown: Callable[[], str], kind: str, output: str) -> str:
+def _passed(shown: str, kind: str, output: str) -> str:
     """The proof that a test or build passed."""
     said = pass_line(output) if kind == "test" else ""
-    return f"`{cut(shown(), 100)}` passed" + (f": {cut(one_line(said), 100)}" if said else "")
+    return f"`{cut(shown, 100)}` passed" + (f": {cut(one_line(said), 100)}" if said else "")
 
 
 def _error(output: str) -> str:
@@ -201,6 +196,11 @@ def _output(text: str) -> str:
 
 
 def _written(segment: Segment) -> str:
-    """The file that an editing command wrote; '' when it is not told or only temporary."""
-    name = segment.writes or (segment.words[-1] if segment.program in ("sed", "perl", "tee") else "")
-    return "" if name.startswith("/tmp/") else name.rpartition("/")[2][:80]
+    """The file that an editing command wrote; '' when it is not told."""
+    return segment.writes or (segment.words[-1] if segment.program in ("sed", "perl", "tee") else "")
+
+
+@lru_cache(maxsize=512)  # the same few files
+def _file_name(path: str) -> str:
+    """The last part of a path, redacted before it is cut."""
+    return redact(path).rpartition("/")[2][:80]

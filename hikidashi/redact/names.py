@@ -15,7 +15,7 @@ from hikidashi.redact.identifiers import Strength, judge_name
 from hikidashi.redact.literals import BARE, BARE_LINE, QUOTE, Form, judged, quoted
 from hikidashi.redact.values import is_ordinary, is_placeholder, is_random, word_set
 
-__all__ = ["WORDS", "find_named", "name_start"]
+__all__ = ["WORDS", "find_named", "find_valued", "name_start"]
 
 
 #: What every secret-like name holds.
@@ -66,6 +66,31 @@ def find_named(text: str, low: str) -> Iterator[Secret]:
                 run_end, nested = (run.end() if run is not None else at), 0
 
 
+#: `- name: DB_PASSWORD` and `value: X` as Kubernetes and ECS write an environment.
+_VALUE: Final = re.compile(r"value[\\\"']{0,4}[ \t]{0,4}[:=][ \t]{0,4}")
+_NAME_BEFORE: Final = re.compile(
+    r"(?i:name|key)[\\\"']{0,4}[ \t]{0,4}[:=][ \t]{0,4}[\\\"']{0,4}(?P<name>[A-Za-z0-9_.\-]{3,80})[\\\"']{0,4},?"
+    r"(?:\s|\\n){0,40}[\\\"']{0,4}\Z"
+)
+
+
+def find_valued(text: str, low: str) -> Iterator[Secret]:
+    """Values that stand in the field `value` beside a field `name` with a secret-like name."""
+    for match in _VALUE.finditer(low):
+        before = _NAME_BEFORE.search(text, max(0, match.start() - 180), match.start())
+        strength = judge_name(before["name"]) if before is not None else Strength.NONE
+        if before is None or strength is Strength.NONE:
+            continue
+        quote = QUOTE.match(text, match.end())
+        found = quoted(text, quote) if quote is not None else None
+        bare = BARE.match(text, match.end()) if quote is None else None
+        form = Form.QUOTED if quote is not None else Form.LOOSE
+        place = found or (bare.span() if bare is not None else None)
+        secret = judged(text, before["name"], strength, form, place, ":") if place is not None else None
+        if secret is not None:
+            yield secret
+
+
 def name_start(text: str, at: int) -> int:
     """Where the identifier that reaches `at` begins; the letter of an escape such as `\\n` is not part of it."""
     low = max(0, at - 64)
@@ -87,6 +112,8 @@ def _value_at(text: str, at: int) -> Secret | None:
     strength = judge_name(name)
     if strength is Strength.NONE:
         return None
+    if match["op"] == "," and text[start - 1 : start] not in ("'", '"'):
+        return None  # a sentence in quotes that ends with the word
     quote = QUOTE.match(text, match.end())
     if quote is not None:
         return _in_quotes(text, start, name, strength, match, quote)

@@ -101,10 +101,13 @@ def is_variable(value: str) -> bool:
         return True
     if value.endswith(("...", "…")) and len(value) <= 16:
         return True
-    # A bracket that closes something around the value sticks to it: `"${{ secrets.X }}}`.
+    # A bracket or comma that belongs to what is around the value sticks to it: `"${{ secrets.X }}}`.
+    core = value.rstrip("})]>,;")
+    if core.isupper() and core.replace("_", "").isalpha() and not SECRET_WORDS.isdisjoint(split_words(core)):
+        return True  # `PASSWORD`, `YOUR_TOKEN`: what a manual writes
     return (
         _VARIABLE.fullmatch(value) is not None
-        or _VARIABLE.fullmatch(value.rstrip("})]>,;")) is not None
+        or _VARIABLE.fullmatch(core) is not None
         or (len(set(value.lower()) - set("x*.•-_ ")) == 0)
     )
 

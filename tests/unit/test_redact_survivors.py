@@ -134,6 +134,8 @@ SURVIVORS = [
     "postgres://user:${PASSWORD}@host/db",
     "postgres://user:<password>@host/db",
     "postgres://user:***@host/db",
+    "postgres://USER:PASSWORD@host/db",
+    "mysql -pPASSWORD, sshpass -p YOUR_PASSWORD, curl -u USER:PASSWORD https://x",
     "https://host:8080/@scope/pkg",
     "http://localhost:4873/a@b",
     "git@github.com:owner/repo.git",
