@@ -195,20 +195,21 @@ def shown_time(text: str) -> str:
     return text[:16].replace("T", " ")
 
 
-def confirmed(question: str, *, yes: bool, quiet: bool = False) -> bool:
-    """The person's answer; without a terminal, or `quiet`, nothing is asked and the answer is no, unless `yes`."""
+def confirmed(question: str, *, yes: bool, quiet: bool = False, default: bool = True) -> bool:
+    """The person's answer, `default` on a bare Enter.
+
+    Without a terminal, or `quiet`, nothing is asked and the answer is no, unless `yes`.
+    """
     if yes:
         return True
     if quiet or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     while True:
         try:
-            answer = input(f"{question} [Y/n] ").strip().lower()
+            answer = input(f"{question} {'[Y/n]' if default else '[y/N]'} ").strip().lower()
         except EOFError:  # the terminal was closed: nobody said yes
             say()
             return False
-        if answer in ("", "y", "yes"):
-            return True
-        if answer in ("n", "no"):
-            return False
+        if answer in ("", "y", "yes", "n", "no"):
+            return answer[0] == "y" if answer else default
         say("Please answer y or n.")

@@ -96,7 +96,7 @@ def trust_command(yes: bool, as_json: bool) -> None:
     if report.kind != "already":
         if not as_json:
             _show_plan(report)
-        if not confirmed("Trust it?", yes=yes, quiet=as_json):
+        if not confirmed("Trust it?", yes=yes, quiet=as_json, default=False):
             raise UsageError("nothing was changed: look at the records, then run `hikidashi trust --yes`")
         report = trust_workspace(folder)
     if as_json:
@@ -117,11 +117,9 @@ def _show_plan(report: TrustReport) -> None:
         moved = f", moved from {report.moved_from}" if report.moved_from else ""
         say(f"This workspace is yours{moved}: all of it would be kept.")
     else:
-        say("It was not made by you in this place. Only its records would be kept:")
-        rows = [("adopt", path) for path in report.adopted] or [("adopt", "(no records)")]
-        table(
-            ("would", "what"), [*rows, *(("set aside", f"{path}\nunread, and made anew") for path in report.set_aside)]
-        )
+        say("It was not made by you in this place. Only its records would be kept, all else set aside unread.")
+        kept = [("keep", path) for path in report.adopted] or [("keep", "no records")]
+        table(("", ""), [*kept, *(("set aside", path) for path in report.set_aside)])
     for link in report.links:
         note(f"the symlink {link} would be taken out")
     for line in report.refused_settings:

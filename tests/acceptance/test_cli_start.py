@@ -51,3 +51,34 @@ def test_no_command_loads_the_models_sdk_while_the_rules_engine_works(tmp_path: 
     loaded = _loaded(arguments, tmp_path)
     assert loaded & {"anthropic", "httpx"} == set()
     assert "rich.progress" not in loaded or arguments == ["extract"]
+
+
+_FAULT = """
+import sys
+from hikidashi.cli import status
+from hikidashi.cli.main import main
+def fail(*arguments):
+    secret = "not-for-the-report"
+    raise ZeroDivisionError(secret)
+status.workspace_status = fail
+sys.argv = ["hikidashi", *sys.argv[1:]]
+main()
+"""
+
+
+def test_a_fault_of_the_program_is_one_line_and_a_file_without_values(tmp_path: Path) -> None:
+    assert hikidashi("init", cwd=tmp_path).code == 0
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", _FAULT, "status", "--json"]
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 1
+    assert ran.stderr.count("\n") == 1
+    assert "internal error (ZeroDivisionError); please report it with the file" in ran.stderr
+    told = json.loads(ran.stdout)["error"]
+    assert (told["kind"], told["exit_code"]) == ("InternalError", 1)
+    report = Path(told["message"].rpartition(" ")[2]).read_text(encoding="utf-8")
+    assert "workspace_status" in report
+    assert "ZeroDivisionError" in report
+    assert "not-for-the-report" not in report

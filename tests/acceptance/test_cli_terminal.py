@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -64,6 +65,21 @@ def test_init_extracts_nothing_on_no_and_says_how_to_do_it_later(project: Path, 
     assert terminal.close() == 0
     assert "Nothing was extracted. When you want it: `hikidashi extract`" in terminal.text
     assert _staged(project) == 0
+
+
+@pytest.mark.parametrize(("keys", "code"), [("\n", 2), ("n\n", 2), ("y\n", 0)])
+def test_a_stranger_s_workspace_is_shown_and_trusted_only_on_a_yes(
+    worked: Path, tmp_path: Path, keys: str, code: int
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(worked, copy)
+    terminal = Terminal(["trust"], copy)
+    terminal.wait_for("Trust it? [y/N]")
+    assert "keep       memory/summary.md" in terminal.text
+    assert "set aside  workspace.sqlite" in terminal.text
+    terminal.type(keys)
+    assert terminal.close() == code
+    assert hikidashi("status", cwd=copy).code == (5 if code else 0)
 
 
 def test_control_c_at_the_question_leaves_a_whole_workspace(project: Path) -> None:
