@@ -10,9 +10,9 @@ processor, so that other programs disturb them little.
 
 from __future__ import annotations
 
+import argparse
 import random
 import re
-import sys
 import time
 from collections.abc import Callable
 
@@ -91,7 +91,9 @@ def _speed(size: int, work: Callable[[], object]) -> float:
 
 def main() -> None:
     """Print the table."""
-    megabytes = float(sys.argv[1]) if len(sys.argv) > 1 else 4.0
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.redact", description="How fast secrets are cut out.")
+    parser.add_argument("megabytes", type=float, nargs="?", default=4.0, help="of each text (default 4)")
+    megabytes = parser.parse_args().megabytes
     print(f"{'text':<20}{'encode':>10}{'one regex':>12}{'redact':>10}   MB/s, {megabytes:g} MB each, best of 3")
     for name, line in (
         ("prose", _prose),

@@ -91,7 +91,8 @@ class SessionFold:
         if event.at > self.last_at and event.at[:2] == "20" and event.at[10:11] == "T":  # else it is no time
             self.last_at = event.at
         kind = event.kind
-        self._entries = []
+        if self._entries:
+            self._entries = []
         if kind == "tool_result":
             self._result(event)
         elif kind == "assistant":
@@ -161,6 +162,9 @@ class SessionFold:
         end.prompts += 1
         end.answers = end.answers + 1 if kind == "answer" else 0
         choice = "" if kind == "plan" else contrastive_choice(text)
+        if choice:  # as the redacted whole has it: the sentence alone may have lost what gives a secret away
+            choice = redact(choice)
+            choice = choice if choice in redact(text) else ""
         ask = Passage(text, place, 600) if kind in ("ask", "plan") and not choice else None
         end.turn = Turn(ask=ask, ended=False)
         self._latest = (event, self.last_at)
@@ -270,7 +274,7 @@ class SessionFold:
         """An edit on a branch: the branch, and the tickets named so far, are what this session works on."""
         if event.branch != self._branch_name:
             self._branch_name = event.branch
-            topic = redact(branch_topic(event.branch))
+            topic = branch_topic(event.branch)
             if topic:
                 self._branch = topic
                 if len(self._topics) < MAX_TOPICS:

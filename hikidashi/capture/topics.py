@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from hikidashi.capture.vocabulary import word_list
+from hikidashi.redact import redact
 
 __all__ = ["branch_topic", "tickets_in"]
 
@@ -37,8 +38,11 @@ def tickets_in(text: str, *, any_case: bool = False) -> list[str]:
 
 
 def branch_topic(branch: str) -> str:
-    """What a branch ties together: its ticket, else its name; '' for branches that everybody is on."""
-    if not branch or branch.lower() in _DEFAULT:
+    """What a branch ties together: its ticket, else its name; '' for branches that everybody is on.
+
+    A branch with a secret in its name ties nothing: redacted, two of them would be one.
+    """
+    if not branch or branch.lower() in _DEFAULT or any(redact(part) != part for part in (branch, *branch.split("/"))):
         return ""
     tickets = tickets_in(branch, any_case=True)
     return f"ticket:{tickets[0]}" if tickets else f"branch:{branch[:120]}"

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from hikidashi.capture.families import Family
 from hikidashi.hosts.transcript import Event
+from hikidashi.redact import redact
 
 __all__ = ["Verdict", "error_line", "judge", "pass_line", "signature", "visible"]
 
@@ -80,6 +81,9 @@ _GENERIC: Final = re.compile(
     re.IGNORECASE,
 )
 
+#: The line that a report draws before and behind a heading: `____ ERROR at setup of test_x ____`.
+_RULED: Final = re.compile(r"^[_=*-]{3,}\s+|\s+[_=*-]{3,}$")
+
 _NUMBER: Final = re.compile(r"\d+")
 _HEX: Final = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b")
 _FOLDERS: Final = re.compile(r"(?:[\w.~@+-]*/)+([\w.@+-]+)")
@@ -148,7 +152,7 @@ def error_line(output: str) -> str:
         end = len(output) if end < 0 else end
         line = output[output.rfind("\n", 0, match.start()) + 1 : end].strip()
         if len(line) < 600 and not _NOT_AN_ERROR.search(line) and not _GENERIC.match(line):
-            return line
+            return _RULED.sub("", line)
     place = _COMPILER.search(output)
     if place is None:
         return ""
@@ -156,10 +160,10 @@ def error_line(output: str) -> str:
 
 
 def pass_line(output: str) -> str:
-    """The line of an output that says that it passed; '' when none does."""
+    """The line of an output that says that it passed, redacted before it is cut; '' when none does."""
     for line in reversed(output[-3_000:].split("\n")):
         if _TESTS_PASSED.search(line):
-            return line.strip(" =-─━*\t")[:200]
+            return redact(line).strip(" =-─━*\t")[:200]
     return ""
 
 

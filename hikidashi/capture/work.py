@@ -26,6 +26,10 @@ EDIT_TOOLS: Final = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 _TOLD: Final = HARD | {"commit"}
 
 
+#: So much of a command is read beyond what is parsed, that a secret on the border is seen whole.
+_SLACK: Final = 2_000
+
+
 @dataclass(slots=True)
 class _Run:
     """One command as it ended."""
@@ -57,7 +61,7 @@ class Work:
         name = event.input.get("file_path") or event.input.get("notebook_path")
         if event.outcome != "ok" or not isinstance(name, str):
             return
-        self.attempts.changed(name.rpartition("/")[2][:80], said)
+        self.attempts.changed(_file_name(name), said)
         self._counted(event)
 
     def _counted(self, event: Event) -> None:
@@ -69,7 +73,7 @@ class Work:
     def read(self, event: Event) -> tuple[Command, Family, Segment] | None:
         """The shell command of a result; None when it only looked, or when nothing is known of it."""
         line = event.input.get("command")
-        return _read(line[:MAX_COMMAND]) if isinstance(line, str) else None
+        return _read(line[: MAX_COMMAND + _SLACK]) if isinstance(line, str) else None
 
     def ran(
         self, event: Event, run: tuple[Command, Family, Segment], place: Place, said: Passage | None
@@ -86,7 +90,7 @@ class Work:
         told = event.outcome != "ok" or family in _TOLD
         output = _output(event.text) if told else ""
         verdict = judge(event, family, counts, output)
-        ended = _Run(family, plain(segment), verdict, output, str(event.input["command"]), place)
+        ended = _Run(family, plain(segment), verdict, output, redact(str(event.input["command"])), place)
         if told and not event.sidechain:
             self._prove(ended)
         return self._attempt(ended, said)
@@ -152,7 +156,8 @@ class Work:
 def _read(line: str) -> tuple[Command, Family, Segment] | None:
     if only_looks(line):
         return None
-    command = read_command(line)
+    # Redacted as it was typed: parsing takes away the quotes and blanks that give a secret away.
+    command = read_command(redact(line)[:MAX_COMMAND])
     if command is None:
         return None
     family, segment = family_of(command)
@@ -180,4 +185,9 @@ def _output(text: str) -> str:
 def _written(segment: Segment) -> str:
     """The file that an editing command wrote; '' when it is not told or only temporary."""
     name = segment.writes or (segment.words[-1] if segment.program in ("sed", "perl", "tee") else "")
-    return "" if name.startswith("/tmp/") else name.rpartition("/")[2][:80]
+    return "" if name.startswith("/tmp/") else _file_name(name)
+
+
+def _file_name(path: str) -> str:
+    """The last part of a path, redacted before it is cut."""
+    return redact(path).rpartition("/")[2][:80]

@@ -31,6 +31,7 @@ HEAD_LINES: Final = 200
 _SPOKEN: Final = frozenset({"user", "assistant", "system", "attachment", "progress"})
 #: Folder of our own files: a session started inside it is our own worker's.
 _OWN_FOLDER: Final = ".hikidashi"
+_OWN_ENTRYPOINT: Final = "hikidashi"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ def look_at(path: Path) -> Head | None:
     if not spoken and not titled:
         return None
     folders = tuple(dict.fromkeys(cwd for line in spoken if isinstance(cwd := line.get("cwd"), str) and cwd))
-    if any(_OWN_FOLDER in re.split(r"[/\\]", folder) for folder in folders[:1]):
+    if any(_OWN_FOLDER in re.split(r"[/\\]", folder) for folder in folders[:1]) or any(map(_is_our_own, spoken)):
         return None
     named = path.name.startswith("agent-") or "subagents" in path.parts[-3:-1]
     sidechain = named or (bool(spoken) and all(line.get("isSidechain") is True for line in spoken))
@@ -69,6 +70,11 @@ def look_at(path: Path) -> Head | None:
         started_at=next(times, ""),
     )
     return Head(session_file=session_file, folders=folders)
+
+
+def _is_our_own(line: dict[str, Any]) -> bool:
+    """Whether our own worker started the session: the client notes what it was started by."""
+    return str(line.get("entrypoint") or "").startswith(_OWN_ENTRYPOINT)
 
 
 def _is_spoken(line: dict[str, Any]) -> bool:

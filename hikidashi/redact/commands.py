@@ -85,7 +85,7 @@ def find_options(text: str, low: str) -> Iterator[Secret]:
         elif option.end() - option.start() > 5 and _NAME_WORD.search(option.group()):
             yield from _after_name(text, text[option.start() + 2 : option.end()], option.end())
     for option in _LONG_OPTION.finditer(low) if "--" in low else ():
-        name = option["name"]
+        name = option["name"].rstrip(".")  # the end of a sentence
         if _NAME_WORD.search(name) is None:
             continue
         if name.endswith(("password-stdin", "with-token")):
