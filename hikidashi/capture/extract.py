@@ -103,16 +103,20 @@ class SessionFold:
                 self._ending.turn.ended = False
         elif kind == "user":
             self._user(event)
-        elif kind == "interrupt":
-            self._latest = (event, self.last_at)
-            self._ending.turn.stopped = self._place(event)
-        elif kind == "link":
-            self._link(event)
-        elif kind == "context" and event.text.startswith(PLAN_PREFIX):
-            self._user(event)
+        else:
+            self._rare(event)
         if not event.repeat and kind not in ("context", "title", "compaction"):
             self._fresh = True
         return self._entries
+
+    def _rare(self, event: Event) -> None:
+        if event.kind == "interrupt":
+            self._latest = (event, self.last_at)
+            self._ending.turn.stopped = self._place(event)
+        elif event.kind == "link":
+            self._link(event)
+        elif event.kind == "context" and event.text.startswith(PLAN_PREFIX):
+            self._user(event)
 
     def settle(self) -> list[Entry]:
         """The session is at rest: its request, unless it was emitted before and nothing changed since."""
@@ -209,7 +213,8 @@ class SessionFold:
         if tool in SHELL_TOOLS:
             self._ran(event)
         elif tool in EDIT_TOOLS:
-            self._catch_up()
+            if self._work.diagnoses:
+                self._catch_up()
             self._work.edited(event, self._said)
             if not event.sidechain:
                 self._note_branch(event)
@@ -246,7 +251,8 @@ class SessionFold:
         run = self._work.read(event)
         if run is None:
             return
-        self._catch_up()
+        if self._work.diagnoses:
+            self._catch_up()
         place = self._place(event)
         solved, failure = self._work.ran(event, run, place, self._said)
         if event.repeat:

@@ -43,8 +43,7 @@ class SeenKeys(set[bytes]):
 
     def commit(self, connection: sqlite3.Connection, mark: int) -> None:
         """Write the first `mark` new keys, in the CALLER's transaction."""
-        keys = sorted(self.fresh[:mark])  # in the order of the table
-        connection.executemany(_SQL["add_seen"], zip(keys))
+        connection.execute(_SQL["add_seen"], {"keys": b"".join(sorted(self.fresh[:mark]))})  # in the table's order
 
     def committed(self, mark: int) -> None:
         """The transaction of `commit` is through."""

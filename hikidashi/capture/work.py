@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, partial
+from typing import Final, Literal
 
 from hikidashi.capture.attempts import TRACKED, Attempts, Solved
-from hikidashi.capture.families import HARD, Family, family_of, is_inspection, only_looks
+from hikidashi.capture.families import HARD, Family, family_of, is_inspection, may_matter, only_looks
 from hikidashi.capture.finished import commit_of, pull_request_of, pushed_refs
 from hikidashi.capture.passages import Passage, Place, cut, one_line
 from hikidashi.capture.requests import Ending, Hard
@@ -35,18 +35,13 @@ class _Run:
     """One command as it ended."""
 
     family: Family
-    #: The command in one line, as it was run: what makes two runs one command.
+    #: The command in one line, redacted: what makes two runs one command, and what is shown of it.
     text: str
     verdict: Verdict
     output: str
     #: The whole command line.
     line: str
     place: Place
-
-    @property
-    def shown(self) -> str:
-        """The command in one line, redacted."""
-        return _shown(self.line[:MAX_COMMAND], self.text)
 
 
 class Work:
@@ -55,6 +50,11 @@ class Work:
     def __init__(self, attempts: Attempts, ending: Ending) -> None:
         self.attempts = attempts
         self.ending = ending
+
+    @property
+    def diagnoses(self) -> bool:
+        """Whether a change would be told with what the assistant said before it."""
+        return bool(self.attempts.failures)
 
     def edited(self, event: Event, said: Passage | None) -> None:
         """A file was written."""
@@ -71,9 +71,16 @@ class Work:
             self.ending.turn.changes += 1
 
     def read(self, event: Event) -> tuple[Command, Family, Segment] | None:
-        """The shell command of a result; None when it only looked, or when nothing is known of it."""
+        """The shell command of a result; None when nothing comes of it: it only looked, or it may have any end."""
         line = event.input.get("command")
-        return _read(line[: MAX_COMMAND + _SLACK]) if isinstance(line, str) else None
+        if not isinstance(line, str):
+            return None
+        line = line[: MAX_COMMAND + _SLACK]
+        if (event.outcome != "failed" and not event.exit_code) or _is_open(event):
+            passed = (event.outcome == "ok" or event.exit_code == 0) and self.attempts.may_end(line)
+            if not passed and not _may_matter(line):
+                return None
+        return _read(line)
 
     def ran(
         self, event: Event, run: tuple[Command, Family, Segment], place: Place, said: Passage | None
@@ -90,7 +97,7 @@ class Work:
         told = event.outcome != "ok" or family in _TOLD
         output = _output(event.text) if told else ""
         verdict = judge(event, family, counts, output)
-        ended = _Run(family, plain(segment), verdict, output, redact(str(event.input["command"])), place)
+        ended = _Run(family, plain(segment), verdict, output, str(event.input["command"]), place)
         if told and not event.sidechain:
             self._prove(ended)
         return self._attempt(ended, said)
@@ -99,13 +106,13 @@ class Work:
         if run.family not in TRACKED or run.verdict == "unknown":
             return None, ""
         if run.verdict == "failed":
-            failure = self.attempts.failed(run.text, run.shown, error_line(run.output), run.place)
+            failure = self.attempts.failed(run.text, error_line(run.output), run.place)
             return None, failure.sign if failure else ""
         solved = self.attempts.passed(run.text, run.place)
         if solved and run.family == "test":
             solved.proof = pass_line(run.output)
         if run.family == "install":
-            self.attempts.changed(f"`{cut(run.shown, 80)}`", said)
+            self.attempts.changed(f"`{cut(run.text, 80)}`" if self.attempts.failures else "", said)
         return solved, ""
 
     def _prove(self, run: _Run) -> None:
@@ -115,24 +122,17 @@ class Work:
             self._prove_shipping(run)
         if run.verdict == "failed" and run.family in HARD:
             error = Passage(one_line(error_line(run.output)), place, 300)
-            end.hard = Hard(run.family, Passage(run.shown, place, 300), error, end.prompts)
+            end.hard = Hard(run.family, Passage(run.text, place, 300), error, end.prompts)
             if run.family in ("test", "build"):
                 end.proofs.failed("test" if run.family == "test" else "build")
         elif run.verdict == "passed":
             if end.hard is not None and (run.family == end.hard.family or run.family in ("commit", "push", "pr")):
                 end.hard = None
             if run.family in ("test", "build") and end.edits:
-                said = pass_line(run.output) if run.family == "test" else ""
-                text = f"`{cut(run.shown, 100)}` passed" + (f": {cut(one_line(said), 100)}" if said else "")
-                end.proofs.add("test" if run.family == "test" else "build", "", text, place, end.prompts)
-            elif run.family in ("deploy", "publish"):
-                end.proofs.add(
-                    "deploy" if run.family == "deploy" else "publish",
-                    "",
-                    f"`{cut(run.shown, 140)}` succeeded",
-                    place,
-                    end.prompts,
-                )
+                kind: Literal["test", "build"] = "test" if run.family == "test" else "build"
+                end.proofs.add(kind, "", partial(_passed, run.text, kind, run.output), place, end.prompts)
+            elif run.family == "deploy" or run.family == "publish":
+                end.proofs.add(run.family, "", f"`{cut(run.text, 140)}` succeeded", place, end.prompts)
 
     def _prove_shipping(self, run: _Run) -> None:
         end, place = self.ending, run.place
@@ -152,6 +152,14 @@ class Work:
                 end.proofs.add("pr", title, f"pull request opened: {url}", place, end.prompts)
 
 
+def _is_open(event: Event) -> bool:
+    """Whether the call has no end to judge."""
+    return event.refused or event.interrupted or event.background
+
+
+_may_matter: Final = lru_cache(maxsize=1_024)(may_matter)
+
+
 @lru_cache(maxsize=1_024)  # the same few commands are most of a day's work
 def _read(line: str) -> tuple[Command, Family, Segment] | None:
     if only_looks(line):
@@ -164,17 +172,10 @@ def _read(line: str) -> tuple[Command, Family, Segment] | None:
     return None if is_inspection(family, segment) else (command, family, segment)
 
 
-@lru_cache(maxsize=256)
-def _shown(line: str, text: str) -> str:
-    """`text`, the plain form of `line`, without its secrets.
-
-    The line is redacted before it is taken apart: without its quotes and pipes, a secret may look like any word.
-    """
-    clean = redact(line)
-    if clean == line:
-        return text
-    command = read_command(clean)
-    return plain(family_of(command)[1]) if command is not None else "[redacted]"
+def _passed(shown: str, kind: str, output: str) -> str:
+    """The proof that a test or build passed."""
+    said = pass_line(output) if kind == "test" else ""
+    return f"`{cut(shown, 100)}` passed" + (f": {cut(one_line(said), 100)}" if said else "")
 
 
 def _output(text: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -47,6 +48,8 @@ def look_at(path: Path) -> Head | None:
     """The head of a Claude Code transcript; None for any other file, and for sessions of our own worker."""
     try:
         status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe would wait for its writer, a device never end
+            return None
         lines = list(_first_lines(path))
     except OSError:
         # Gone, unreadable or a folder: not a transcript that can be read now.
@@ -78,7 +81,8 @@ def _is_our_own(line: dict[str, Any]) -> bool:
 
 
 def _is_spoken(line: dict[str, Any]) -> bool:
-    return line.get("type") in _SPOKEN and isinstance(line.get("sessionId"), str) and isinstance(line.get("uuid"), str)
+    kind, session_id, uuid = line.get("type"), line.get("sessionId"), line.get("uuid")
+    return isinstance(kind, str) and kind in _SPOKEN and isinstance(session_id, str) and isinstance(uuid, str)
 
 
 def _first_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from hikidashi.atomic import storage_errors
 from hikidashi.records.finding import Finding
-from hikidashi.records.record import Parsed, Record, RecordKind, Tree, read_record, record_kind, record_path
+from hikidashi.records.record import REMEMBERED, Parsed, Record, RecordKind, Tree, read_record, record_kind, record_path
 from hikidashi.records.rules import found
 
 __all__ = [
@@ -103,6 +103,8 @@ def _read_folder(folder: Path, prefix: str, loaded: LoadedTree) -> list[tuple[Pa
         elif path.count("/") > MAX_DEPTH:
             loaded.findings.append(found("H117", path, 0, f"folders more than {MAX_DEPTH} deep"))
         else:
+            if record_kind(path) is not None:
+                loaded.findings.append(found("H125", path, 0, "a folder where a record's file belongs"))
             inner.append((folder / entry.name, path))
     return inner
 
@@ -127,7 +129,7 @@ def _read_file(file: Path, path: str, loaded: LoadedTree) -> None:
         loaded.tree[path] = data
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def references(text: str) -> tuple[tuple[str, int], ...]:
     """The `#slug` references of a Markdown text, each with its 1-based line there; code is left out."""
     if "#" not in text:

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from hikidashi.errors import CorruptData
+from hikidashi.records.finding import Finding
 from hikidashi.records.history import blob_id
-from hikidashi.records.library import load_tree
+from hikidashi.records.library import read_tree
 from hikidashi.times import format_time
 from hikidashi.worker.bench import Bench
 from hikidashi.worker.journal import is_publishable
@@ -19,12 +21,19 @@ __all__ = ["Edits", "commit_edits"]
 #: Written by the program; a person's change there protects nothing.
 _LOG: Final = "memory/cleanup-log.md"
 
+#: Places that a run cannot do without; what is refused elsewhere is left alone.
+_NEEDED: Final = ("memory", "knowledge", "memory/decisions", "memory/requests", _LOG)
+
 
 @dataclass(slots=True, kw_only=True)
 class Edits:
     """The live tree, which history's tip now equals, and what had to be committed for that."""
 
     tree: dict[str, bytes]
+    #: Path -> why its file is not read (a link, a folder, too large): nobody deleted it, no run may write there.
+    refused: dict[str, Finding] = field(default_factory=dict)
+    #: What history has of refused paths; it stays there.
+    kept: dict[str, bytes] = field(default_factory=dict)
     #: Paths that a person changed, made or deleted.
     person: list[str] = field(default_factory=list)
     #: Paths that the project's version control brought.
@@ -35,13 +44,16 @@ class Edits:
 def commit_edits(bench: Bench) -> Edits:
     """Commit what differs from history's tip: `vcs` where it equals the project's HEAD, else `person`.
 
-    A person's paths become protected. The caller holds the guard.
+    A person's paths become protected. The caller holds the guard. Raises `CorruptData` when a link or the like
+    stands where the records' folders belong.
     """
-    edits = Edits(tree=dict(load_tree(bench.workspace)))
+    edits = _live(bench)
     tip = bench.history.tip()
     known = bench.history.files(tip.id if tip else None)
     live = {path: blob_id(data) for path, data in edits.tree.items()}
-    changed = sorted(path for path in live.keys() | known.keys() if live.get(path) != known.get(path))
+    kept = {path for path in known.keys() - live.keys() if _is_refused(path, edits.refused)}
+    edits.kept = {path: bench.history.blob(known[path]) for path in kept}
+    changed = sorted(path for path in (live.keys() | known.keys()) - kept if live.get(path) != known.get(path))
     if not changed:
         return edits
     _sort_out(bench, edits, changed)
@@ -59,9 +71,24 @@ def commit_edits(bench: Bench) -> Edits:
         at = bench.clock()
         protect(bench.connection, _person_blobs(edits.tree, edits.person), "person", format_time(at))
         bench.checkpoint("edits:protected")
-        bench.history.commit(edits.tree, author="person", subject=_subject(edits.person), at=at)
+        bench.history.commit({**edits.kept, **edits.tree}, author="person", subject=_subject(edits.person), at=at)
     bench.checkpoint("edits:committed")
     return edits
+
+
+def _live(bench: Bench) -> Edits:
+    loaded = read_tree(bench.workspace)
+    edits = Edits(tree=loaded.tree, refused={finding.path: finding for finding in loaded.findings})
+    for path in _NEEDED:
+        if path in edits.refused:
+            place = bench.workspace.home / path
+            what = "file" if path == _LOG else "folder"
+            raise CorruptData(f"{place} is no plain {what}: put a plain one there and run the same command again")
+    return edits
+
+
+def _is_refused(path: str, refused: Mapping[str, Finding]) -> bool:
+    return path in refused or any(path.startswith(f"{other}/") for other in refused)
 
 
 def _sort_out(bench: Bench, edits: Edits, changed: list[str]) -> None:
@@ -74,8 +101,13 @@ def _sort_out(bench: Bench, edits: Edits, changed: list[str]) -> None:
         except ValueError as exc:
             edits.notices.append(f"{exc}; changed records count as a person's")
     for path in changed:
-        from_vcs = path in head and head[path] == edits.tree.get(path)
+        from_vcs = path in head and _same_text(head[path], edits.tree.get(path))
         (edits.vcs if from_vcs else edits.person).append(path)
+
+
+def _same_text(head: bytes | None, live: bytes | None) -> bool:
+    """Whether a live file is HEAD's, as git puts it there: on Windows with CRLF line ends."""
+    return head == live or (head is not None and live is not None and head == live.replace(b"\r\n", b"\n"))
 
 
 def _overlay(tree: dict[str, bytes], live: Mapping[str, bytes], paths: list[str]) -> None:

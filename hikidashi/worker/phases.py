@@ -76,11 +76,11 @@ class Phases:
 
     def _integrate(self, entries: Sequence[Entry]) -> None:
         checkpoint = self.bench.checkpoint
-        tree = self._snapshot().tree
+        edits = self._snapshot()
         checkpoint("run:snapshot")
-        materials, lint = integration_phase(self.bench, self.settings, tree, entries)
+        materials, lint = integration_phase(self.bench, self.settings, edits, entries)
         self._note(materials.notices)
-        scratch = Scratch(tree, lint, self._turn)
+        scratch = Scratch(edits.tree, lint, self._turn)
         checkpoint("run:materials")
         dispositions = self.engine.integrate(scratch, materials)
         checkpoint("run:integrated")
@@ -106,9 +106,9 @@ class Phases:
 
     def _clean_up(self) -> None:
         checkpoint = self.bench.checkpoint
-        tree = self._snapshot().tree
-        materials, lint = cleanup_phase(self.bench, self.settings, tree)
-        scratch = Scratch(tree, lint, self._turn)
+        edits = self._snapshot()
+        materials, lint = cleanup_phase(self.bench, self.settings, edits)
+        scratch = Scratch(edits.tree, lint, self._turn)
         claimed = self.engine.clean_up(scratch, materials)
         checkpoint("run:cleaned-up")
         if not scratch.changes() and not claimed:
@@ -127,7 +127,7 @@ class Phases:
             )
         commit = self._publish(
             "clean-up",
-            {**scratch.changes(), LOG_PATH: self._log_change(tree, operations)},
+            {**scratch.changes(), LOG_PATH: self._log_change(edits.tree, operations)},
             operations=operations,
             subject=_cleanup_subject(operations),
             body="\n".join(operation_line(operation) for operation in operations),
