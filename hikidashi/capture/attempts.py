@@ -9,13 +9,11 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Final
 
 from hikidashi.capture.families import Family
-from hikidashi.capture.passages import Passage, Place, one_line
+from hikidashi.capture.passages import Passage, Place, clean, one_line
 from hikidashi.capture.verdicts import signature
-from hikidashi.redact import redact
 
 __all__ = ["Attempts", "Failure", "Solved", "command_key"]
 
@@ -42,9 +40,6 @@ _SLIP: Final = re.compile(
 def command_key(text: str) -> str:
     """The key under which two runs are one command."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
-
-
-_clean: Final = lru_cache(maxsize=512)(redact)  # the same few file names
 
 
 @dataclass(slots=True)
@@ -78,7 +73,7 @@ class Failure:
             self.count,
             self.change,
             said,
-            [_clean(name) for name in self.edits],
+            [clean(name) for name in self.edits],
             self.gone,
         ]
 

@@ -18,6 +18,7 @@ __all__ = [
     "answered_questions",
     "approved_plan",
     "enough_quote",
+    "may_pick",
     "picked_option",
     "stated_choice",
 ]
@@ -228,6 +229,11 @@ def _options(match: re.Match[str], message: str) -> dict[str, str]:
     return _last_list(
         _LETTERED if match.group("letter") or (match.group("word") or "").isalpha() else _NUMBERED, message
     )
+
+
+def may_pick(prompt: str) -> bool:
+    """Whether a prompt has the form of a short answer that picks an option."""
+    return len(prompt) <= 300 and _PICK.match(prompt.strip()) is not None
 
 
 def picked_option(prompt: str, message: str) -> Finding | None:

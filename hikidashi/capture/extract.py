@@ -165,10 +165,7 @@ class SessionFold:
         kind = ask_kind(text)
         end.prompts += 1
         end.answers = end.answers + 1 if kind == "answer" else 0
-        choice = "" if kind == "plan" else contrastive_choice(text)
-        if choice:  # as the redacted whole has it: the sentence alone may have lost what gives a secret away
-            choice = redact(choice)
-            choice = choice if choice in redact(text) else ""
+        choice = "" if kind == "plan" else contrastive_choice(text, kind)
         ask = Passage(text, place, 600) if kind in ("ask", "plan") and not choice else None
         end.turn = Turn(ask=ask, ended=False)
         self._latest = (event, self.last_at)
@@ -184,14 +181,13 @@ class SessionFold:
     def _decide(self, event: Event, place: Place, choice: str, plan: bool) -> None:
         """Decisions that a prompt holds. The prompt is redacted while it is whole."""
         found, first = None, place
-        asked = self._asked.text if self._asked is not None and len(event.text) <= 300 else ""
         if plan:
             found = decisions.approved_plan(redact(event.text).strip().removeprefix(PLAN_PREFIX))
-        elif asked and self._asked is not None:
-            found = decisions.picked_option(redact(event.text), asked)
+        elif self._asked is not None and decisions.may_pick(event.text):
+            found = decisions.picked_option(redact(event.text), self._asked.text)
             first = self._asked.place if found else place
         if found is None and choice:
-            found = decisions.stated_choice(contrastive_choice(redact(event.text)))
+            found = decisions.stated_choice(choice)
         if found is not None:
             self._emit_decision(found, first, place)
 

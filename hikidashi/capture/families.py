@@ -6,7 +6,7 @@ import re
 from typing import Final, Literal
 
 from hikidashi.capture.shell import Command, Segment
-from hikidashi.capture.vocabulary import word_list
+from hikidashi.capture.vocabulary import contains_any, word_list
 
 __all__ = ["HARD", "Family", "family_of", "is_inspection", "may_matter", "only_looks"]
 
@@ -182,13 +182,11 @@ _NAMES: Final = re.compile(r"[\w.+-]+")
 
 def may_matter(line: str) -> bool:
     """Whether a line may be of a family besides `look` and `other`: a quick test, sure only when it denies."""
+    if len(line) > 600:
+        return True
     for name in _NEEDS.keys() & set(_NAMES.findall(line)):
-        needs = _NEEDS[name]
-        if not needs:
+        if not _NEEDS[name] or contains_any(line, _NEEDS[name]):
             return True
-        for need in needs:
-            if need in line:
-                return True
     return False
 
 

@@ -9,19 +9,30 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from hikidashi.hosts.transcript import Event
 from hikidashi.redact import redact
 from hikidashi.times import parse_time
 
-__all__ = ["EPOCH", "Passage", "Place", "cut", "is_time", "one_line", "redacted"]
+__all__ = ["EPOCH", "Passage", "Place", "clean", "cut", "is_time", "one_line", "redacted"]
 
 #: For events of a session in which nothing has a time.
 EPOCH: Final = "1970-01-01T00:00:00.000Z"
 
 #: How much raw text is kept for a limit: enough that a secret on the border is seen whole.
 _SLACK: Final = 2_000
+
+
+@lru_cache(maxsize=1_024)
+def _short(text: str) -> str:
+    return redact(text)
+
+
+def clean(text: str) -> str:
+    """`redact`, which remembers short texts: titles, tasks and last words come several times."""
+    return _short(text) if len(text) <= 400 else redact(text)
 
 
 def one_line(text: str) -> str:
@@ -124,8 +135,8 @@ class Passage:
         if self._clean is None:
             if self._make is not None:
                 self._raw, self._make = self._make()[: self.limit + _SLACK], None
-            clean = redact(self._raw)
-            self._clean = clean[-self.limit :] if self._tail else cut(clean, self.limit)
+            told = clean(self._raw)
+            self._clean = told[-self.limit :] if self._tail else cut(told, self.limit)
             self._raw = ""
         return self._clean
 

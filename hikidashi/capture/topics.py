@@ -12,6 +12,8 @@ __all__ = ["branch_topic", "tickets_in"]
 
 _TICKET: Final = re.compile(r"(?<![\w-])([A-Za-z][A-Za-z0-9]{1,9})-(\d{1,6})(?!\d|[.-]\d|\w)")
 
+_DASH_NUMBER: Final = re.compile(r"-\d")
+
 #: Standards, codecs, models and products that look like tickets.
 _NOT_TICKETS: Final = word_list(
     "UTF ISO SHA AES RFC HTTP TLS SSL GPT CVE CWE ES RSA MD BASE UTC GMT IEEE ANSI ASCII OPUS SONNET HAIKU CLAUDE",
@@ -28,7 +30,7 @@ _DEFAULT: Final = word_list(
 def tickets_in(text: str, *, any_case: bool = False) -> list[str]:
     """Ticket keys such as `ENT-221` in `text`, in order; written small only where `any_case` (branch names)."""
     found: list[str] = []
-    if "-" not in text:
+    if _DASH_NUMBER.search(text) is None:
         return found
     for match in _TICKET.finditer(text[:4_000]):
         project = match.group(1)

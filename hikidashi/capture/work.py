@@ -121,7 +121,7 @@ class Work:
         if run.family in ("commit", "push", "pr"):
             self._prove_shipping(run)
         if run.verdict == "failed" and run.family in HARD:
-            error = Passage(one_line(error_line(run.output)), place, 300)
+            error = Passage.later(partial(_error, run.output), place, 300)
             end.hard = Hard(run.family, Passage(run.text, place, 300), error, end.prompts)
             if run.family in ("test", "build"):
                 end.proofs.failed("test" if run.family == "test" else "build")
@@ -176,6 +176,10 @@ def _passed(shown: str, kind: str, output: str) -> str:
     """The proof that a test or build passed."""
     said = pass_line(output) if kind == "test" else ""
     return f"`{cut(shown, 100)}` passed" + (f": {cut(one_line(said), 100)}" if said else "")
+
+
+def _error(output: str) -> str:
+    return one_line(error_line(output))
 
 
 def _output(text: str) -> str:
