@@ -268,11 +268,7 @@ def ask_kind(text: str) -> AskKind:
     line = _first_line(head)
     if _is_script(head):
         return "command"
-    if (
-        content_words(line) < 3
-        or not _says_work(line)
-        or line.startswith(("http://", "https://"))
-    ):
+    if content_words(line) < 3 or not _says_work(line) or line.startswith(("http://", "https://")):
         return "weak"
     return "ask" if is_wish(line) or (len(head) > 600 and _HEADING.match(head)) else "weak"
 

@@ -102,9 +102,7 @@ class Proofs:
         self.items: list[Proof] = []
         self.commits = 0
 
-    def add(
-        self, kind: ProofKind, what: str, line: str | Callable[[], str], place: Place, prompt: int
-    ) -> None:
+    def add(self, kind: ProofKind, what: str, line: str | Callable[[], str], place: Place, prompt: int) -> None:
         """One more proof; the same line again only moves to the end. `line` may be made later."""
         told = Passage(line, place, 240) if isinstance(line, str) else Passage.later(line, place, 240)
         proof = Proof(kind, Passage(what, place, 160) if what else None, told, prompt)
