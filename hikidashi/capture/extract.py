@@ -190,7 +190,7 @@ class SessionFold:
             found = decisions.picked_option(event.text, self._asked.text)
             first = self._asked.place if found else place
         if found is None and choice:
-            found = decisions.stated_choice(contrastive_choice(redact(event.text)))
+            found = decisions.stated_choice(choice)
         if found is not None:
             self._emit_decision(found, first, place)
 

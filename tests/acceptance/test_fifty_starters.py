@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -70,7 +71,7 @@ def _assert_one_run_at_a_time(project: Project, said: set[str]) -> None:
     rows = project.rows("SELECT run_id, started_at, finished_at, batch, outcome FROM runs ORDER BY started_at")
     assert {row[0] for row in rows} == said
     assert {row[4] for row in rows} == {"done"}
-    for earlier, later in zip(rows, rows[1:], strict=False):
+    for earlier, later in itertools.pairwise(rows):
         assert str(earlier[2]) <= str(later[1]), "one run had begun before the other ended"
     taken = [entry for row in rows for entry in json.loads(str(row[3]))]
     assert len(taken) == len(set(taken)), "an entry was taken by two runs"

@@ -50,7 +50,7 @@ def clone(tmp_path: Path, run: Commands) -> Project:
     stranger.keep(stranger.choices("theirs", range(3)))
     run("extract", "--no-consolidate", cwd=stranger.root)
     project = Project.made(tmp_path / "mine" / "shop", run, init=False)
-    os.rename(stranger.home, project.home)
+    stranger.home.rename(project.home)
     stranger.root.rmdir()
     # The stranger's registration is of another user: it does not come with the clone.
     for file in Path(os.environ["HOME"], ".local/share/hikidashi").rglob("*.json"):

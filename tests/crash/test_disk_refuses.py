@@ -132,7 +132,11 @@ def _mounted(*arguments: str, at: Path) -> Callable[[], None]:
     done = subprocess.run(["mount", *arguments, str(at)], capture_output=True, check=False)
     if done.returncode != 0:
         pytest.skip("this system lets nobody mount")
-    return lambda: subprocess.run(["umount", "--lazy", str(at)], check=True) and None
+
+    def unmount() -> None:
+        subprocess.run(["umount", "--lazy", str(at)], check=True)
+
+    return unmount
 
 
 @pytest.fixture

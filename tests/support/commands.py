@@ -137,7 +137,7 @@ def _answer(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _forked(job: dict[str, Any], wait_at: int, gate: int) -> tuple[int, list[IO[bytes]]]:
-    files: list[IO[bytes]] = [tempfile.TemporaryFile() for _ in ("out", "err", "note")]
+    files: list[IO[bytes]] = [tempfile.TemporaryFile() for _ in ("out", "err", "note")]  # noqa: SIM115
     child = os.fork()
     if child == 0:
         code = 70
@@ -172,7 +172,7 @@ def _run(job: dict[str, Any], files: list[int]) -> int:
             main()
     except SystemExit as end:
         return int(end.code or 0)
-    except BaseException as exc:
+    except BaseException as exc:  # noqa: BLE001  as the interpreter ends a process with it
         sys.excepthook(type(exc), exc, exc.__traceback__)
         return 1
     finally:
