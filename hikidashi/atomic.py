@@ -108,12 +108,15 @@ def sync_folder(path: Path) -> None:
             os.close(descriptor)
 
 
-def write_atomic(path: Path, data: bytes, *, mode: int = FILE_MODE, sync: bool = True) -> None:
+def write_atomic(
+    path: Path, data: bytes, *, mode: int = FILE_MODE, sync: bool = True, folder_later: bool = False
+) -> None:
     """Replace `path` by `data` in one step.
 
-    `sync=False` skips the fsyncs, for files that can be computed again. Raises `StorageFailure`; then
-    `path` has its old bytes and no temporary file is left (if only the last step failed, the flush of the
-    folder, it has the new ones, which a power cut may yet undo).
+    `sync=False` skips the fsyncs, for files that can be computed again. `folder_later`: the caller writes more
+    files into the folder and calls `sync_folder` once behind them; until then a power cut may undo the rename.
+    Raises `StorageFailure`; then `path` has its old bytes and no temporary file is left (if only the last step
+    failed, the flush of the folder, it has the new ones, which a power cut may yet undo).
     """
     temporary = path.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}-{path.name[-80:]}")
     with storage_errors(f"write {path}"):
@@ -133,7 +136,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int = FILE_MODE, sync: bool =
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
-    if sync:
+    if sync and not folder_later:
         sync_folder(path.parent)
 
 

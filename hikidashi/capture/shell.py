@@ -96,6 +96,13 @@ def _drop_heredocs(text: str) -> str:
     return text
 
 
+def _redirect(segment: Segment, target: str) -> None:
+    if target == _HEREDOC_MARK:
+        segment.heredoc = True
+    elif ">" in target and "&" not in target[:3]:
+        segment.writes = target.lstrip("0123456789>").strip()
+
+
 def _segments(text: str) -> list[Segment]:
     segments, current, word, before = [], Segment(), "", ""
     for match in _TOKEN.finditer(text):
@@ -118,10 +125,7 @@ def _segments(text: str) -> list[Segment]:
             current.words.append(word)
             word = ""
         if kind == "redirect":
-            if piece == _HEREDOC_MARK:
-                current.heredoc = True
-            elif ">" in piece and "&" not in piece[:3]:
-                current.writes = piece.lstrip("0123456789>").strip()
+            _redirect(current, piece)
             continue
         current.after = {"\n": ";", "|&": "|"}.get(piece, piece)
         if current.words or current.heredoc:
