@@ -87,3 +87,15 @@ def test_a_persons_paragraph_in_a_request_survives_ten_runs_and_costs_no_entry(w
         assert f"- write part {number} of the manual" in workshop.read(report.dispositions[0].record)
         assert theirs in file.read_text()
     assert len(list(file.parent.iterdir())) == 2
+
+
+def test_a_persons_file_that_only_begins_like_a_temporary_one_stays(workshop: Workshop) -> None:
+    mine = workshop.workspace.memory / "workflow" / ".tmp-notes.md"
+    ours = mine.with_name(f".tmp-{'0' * 12}-notes.md")
+    mine.parent.mkdir(parents=True)
+    for file in (mine, ours):
+        file.write_text("half\n")
+    workshop.stage(1)
+    workshop.run(engine=rules(workshop))
+    assert mine.read_text() == "half\n"
+    assert not ours.exists()
