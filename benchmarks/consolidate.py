@@ -8,6 +8,7 @@ temporary folder's disk. The baseline parses each record and renders it again, o
 
 from __future__ import annotations
 
+import argparse
 import random
 import resource
 import sys
@@ -152,8 +153,11 @@ def _whole_run(folder: Path, tree: dict[str, bytes], entries: Sequence[Entry]) -
 
 def main(arguments: Sequence[str]) -> int:
     """Print seconds and peak memory."""
-    entries = make_entries(int(arguments[0]) if arguments else 200)
-    tree = make_records(int(arguments[1]) if len(arguments) > 1 else 1_000)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.consolidate", description="How long one run takes.")
+    parser.add_argument("entries", type=int, nargs="?", default=200, help="staged entries (default 200)")
+    parser.add_argument("records", type=int, nargs="?", default=1_000, help="records there already (default 1,000)")
+    given = parser.parse_args(arguments)
+    entries, tree = make_entries(given.entries), make_records(given.records)
     baseline, _ = _timed(lambda: [render_record(parse_record(path, data)) for path, data in tree.items()])
     # parsed records are kept by their bytes; the engine must not profit from the baseline
     tree = make_records(len(tree))

@@ -8,6 +8,7 @@ file reads, progress lines and file snapshots, in the proportions of real sessio
 
 from __future__ import annotations
 
+import argparse
 import random
 import sys
 import tempfile
@@ -113,9 +114,12 @@ def _best(run: Callable[[Path], int], folder: Path) -> float:
 
 def main(arguments: Sequence[str]) -> int:
     """Print both rates and their ratio."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reader", description="How fast transcripts are read.")
+    parser.add_argument("folder", type=Path, nargs="?", help="transcripts; made up when left out")
+    given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as made:
-        folder = Path(arguments[0]) if arguments else Path(made)
-        if not arguments:
+        folder = given.folder or Path(made)
+        if given.folder is None:
             write_sessions(folder, count=10, steps=1_000)
         files = [file for _, file in transcripts_under(folder)]
         size = sum(file.size for file in files)

@@ -9,6 +9,7 @@ put the two lines into a page and a row into `PARTS`.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +18,11 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the checkout beside this file, not an installed version
 
+import click  # noqa: E402
+
 from hikidashi import errors  # noqa: E402
 from hikidashi.atomic import write_atomic  # noqa: E402
+from hikidashi.cli.main import COMMANDS, cli  # noqa: E402
 from hikidashi.config.defaults import OTHER_VARIABLES, SETTINGS, Setting  # noqa: E402
 from hikidashi.config.settings import expected  # noqa: E402
 from hikidashi.records.linter import rules_table  # noqa: E402
@@ -82,8 +86,54 @@ def exit_codes_table() -> str:
     return _table(["code", "error", "when"], rows)
 
 
+def commands_text() -> str:
+    """One section a command: how it is called, what it does, its options.
+
+    Written from the parameters and not by click's own formatter, whose lines differ between versions.
+    """
+    context = click.Context(cli, info_name="hikidashi")
+    parts = [_command_text("hikidashi", cli)]
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        if command is None:
+            raise ValueError(f"no command {name}")
+        parts.append(_command_text(f"hikidashi {name}", command))
+    return "\n\n".join(parts)
+
+
+def _command_text(title: str, command: click.Command) -> str:
+    options = [p for p in command.params if isinstance(p, click.Option) and not p.hidden]
+    arguments = [p for p in command.params if isinstance(p, click.Argument)]
+    called = [title, *(["[-C FOLDER]", "COMMAND"] if command is cli else [])]
+    called += [_option_usage(option) for option in options if command is not cli]
+    called += [argument.metavar or (argument.name or "").upper() for argument in arguments]
+    text = inspect.cleandoc(command.help or "")
+    rows = [[f"`{', '.join(option.opts)}`{_value(option)}", option.help or ""] for option in options]
+    table = "\n\n" + _table(["option", "what it does"], rows) if rows else ""
+    return f"## `{title}`\n\n```\n{' '.join(called)}\n```\n\n{text}{table}"
+
+
+def _option_usage(option: click.Option) -> str:
+    value = "" if option.is_flag else f" {_metavar(option)}"
+    return f"[{option.opts[0]}{value}]"
+
+
+def _metavar(option: click.Option) -> str:
+    if isinstance(option.type, click.Choice):
+        return "|".join(map(str, option.type.choices))
+    return "FOLDER" if isinstance(option.type, click.Path) else option.type.name.upper().partition(" ")[0]
+
+
+def _value(option: click.Option) -> str:
+    if option.is_flag:
+        return ""
+    default = f" (default {option.default})" if isinstance(option.default, int) else ""
+    return f" `{_metavar(option)}`{default}"
+
+
 #: (page below docs/, name of the part, what writes it).
 PARTS: Final[list[tuple[str, str, Callable[[], str]]]] = [
+    ("commands.md", "commands", commands_text),
     ("settings.md", "settings", settings_table),
     ("settings.md", "variables", variables_table),
     ("exit-codes.md", "exit-codes", exit_codes_table),

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hikidashi.capture.families import Family
-from hikidashi.capture.passages import Passage, Place, one_line
+from hikidashi.capture.passages import Passage, Place, clean, one_line
 from hikidashi.capture.verdicts import signature
-from hikidashi.redact import redact
 
 __all__ = ["Attempts", "Failure", "Solved", "command_key"]
 
@@ -58,6 +57,8 @@ class Failure:
     #: What the assistant said last before it changed something.
     diagnosis: Passage | None = None
     edits: list[str] = field(default_factory=list)
+    #: The program that failed, as it stands in the command; '' when that is not known.
+    program: str = ""
     #: The same command failed with something else since: what was changed later did not mend this.
     gone: bool = False
 
@@ -72,7 +73,7 @@ class Failure:
             self.count,
             self.change,
             said,
-            [redact(name) for name in self.edits],
+            [clean(name) for name in self.edits],
             self.gone,
         ]
 
@@ -80,10 +81,12 @@ class Failure:
     def from_state(cls, data: Any) -> Failure:
         """Read `to_state`'s form."""
         key, sign, command, error, last, count, change, said, edits, gone = data
+        shown: str = command[0]
         return cls(
             key=key,
             sign=sign,
             command=Passage.from_state(command),
+            program="" if "[redacted" in shown else shown.partition(" ")[0].rstrip("…"),
             error=Passage.from_state(error),
             last=Place.from_state(last),
             count=count,
@@ -125,8 +128,8 @@ class Attempts:
             if said is not None:
                 failure.diagnosis = said
 
-    def failed(self, text: str, shown: str, error: str, place: Place) -> Failure | None:
-        """`text` (for people: `shown`) failed with the line `error`: the failure now, None when `error` says nothing."""
+    def failed(self, text: str, error: str, place: Place) -> Failure | None:
+        """The command `text` failed with the line `error`: the failure, None when `error` says nothing."""
         sign = signature(error)
         if len(sign) < 6 or _SLIP.search(error):
             return None
@@ -139,7 +142,8 @@ class Attempts:
             known = Failure(
                 key=key,
                 sign=name,
-                command=Passage(shown, place, 200),
+                command=Passage(text, place, 200),
+                program=text.partition(" ")[0],
                 error=Passage(one_line(error), place, 240),
                 last=place,
                 change=self.changes,
@@ -154,6 +158,10 @@ class Attempts:
         while len(self.failures) > MAX_FAILURES:
             del self.failures[next(iter(self.failures))]
         return known
+
+    def may_end(self, line: str) -> bool:
+        """Whether a command line that passed may be one that failed before: a quick test, sure only when it denies."""
+        return any(failure.program in line for failure in self.failures.values())
 
     def passed(self, text: str, place: Place) -> Solved | None:
         """`text` passed: its failures that are over now, at most the most stubborn one."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from hikidashi.capture.extract import STATE_VERSION
 from hikidashi.config.workspace import find_root
 from hikidashi.db.connection import database_errors, queries
 from hikidashi.hosts.transcript import Position, SessionFile
@@ -98,11 +99,13 @@ class Watermark:
 
 
 def resume_at(watermark: Watermark | None, file: SessionFile) -> Watermark:
-    """Where to go on: at the watermark, or at the start when the file is not the one it was. Raises `OSError`.
+    """Where to go on: at the watermark, or at the start when file or state are not what they were. Raises `OSError`.
 
     From the start again, entry IDs and seen events make what was taken before harmless.
     """
     if watermark is None or file.size < watermark.position.offset:
+        return Watermark()
+    if watermark.state.get("version") != STATE_VERSION:
         return Watermark()
     if watermark.position.offset and tail_hash(file.path, watermark.position.offset) != watermark.tail_hash:
         return Watermark()

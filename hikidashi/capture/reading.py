@@ -1,10 +1,14 @@
-"""Reading one transcript into the database: chunk by chunk, each one transaction (design section 5.3)."""
+"""Reading transcripts into the database, some megabytes in each transaction (design section 5.3).
+
+Small files share a transaction, since each one waits for the disk; a large file takes several. Whatever a
+transaction holds of a file is whole: the watermark, and all that comes from the lines before it.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
@@ -22,8 +26,22 @@ __all__ = ["CHUNK_BYTES", "Reader"]
 
 _SQL: Final = queries("capture")
 
-#: A longer file is committed in pieces of about this size, so that memory stays bounded and a crash costs little.
+#: What is read is committed in pieces of about this size, so that memory stays bounded and a crash costs little.
 CHUNK_BYTES: int = 16 << 20
+
+#: Files in one transaction at most.
+_MAX_TOGETHER: Final = 64
+
+
+@dataclass(slots=True, kw_only=True)
+class _Taken:
+    """What is ready to be committed of one file: the watermark, and what came from the lines before it."""
+
+    source: _Pass
+    mark: Watermark
+    entries: list[Entry]
+    signals: list[Signal]
+    bytes: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,6 +58,9 @@ class Reader:
     max_line_bytes: int
     report: ExtractReport
     chunk_bytes: int
+    #: What waits for the next commit, and how many of the new keys belong to it.
+    waiting: list[_Taken] = field(default_factory=list)
+    keys: int = 0
 
     def read(self, host: Host, file: SessionFile, *, explicit: bool) -> None:
         """Take what is new in one transcript. `explicit`: whatever its working folder was, and at rest."""
@@ -54,8 +75,39 @@ class Reader:
             mark = resume_at(saved, file)
             _Pass(self, host, file, mark, result, explicit=explicit).run()
         except OSError as exc:
-            self.seen.forget()
+            self.seen.forget(self.keys)
             result.error = exc.strerror or str(exc)
+
+    def take(self, taken: _Taken, keys: int, *, whole: bool) -> None:
+        """Have `taken` and the first `keys` new keys committed: with the next files if it is a `whole` small one."""
+        self.waiting.append(taken)
+        self.keys = keys
+        if not whole or self.waiting_bytes >= self.chunk_bytes or len(self.waiting) >= _MAX_TOGETHER:
+            self.commit()
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes of transcripts that were read and wait for their commit."""
+        return sum(taken.bytes for taken in self.waiting)
+
+    def commit(self) -> None:
+        """One transaction with all that waits: entries, seen events, signals and watermarks."""
+        waiting, keys = self.waiting, self.keys
+        if not waiting:
+            return
+        at = format_time(self.clock())
+        with transaction(self.connection):
+            new = [set(self.store.add_pending(taken.entries)) for taken in waiting]
+            self.seen.commit(self.connection, keys)
+            self.connection.executemany(_SQL["add_signal"], [_row(t, signal) for t in waiting for signal in t.signals])
+            for taken in waiting:
+                taken.mark.save(self.connection, taken.source.host.name, taken.source.file.path, at)
+            self.checkpoint("extract:before-commit")
+        self.checkpoint("extract:after-commit")
+        self.seen.committed(keys)
+        self.waiting, self.keys = [], 0
+        for taken, ids in zip(waiting, new, strict=True):
+            taken.source.count(taken.mark, [entry for entry in taken.entries if entry.id in ids])
 
     def _at_rest(self, saved: Watermark, explicit: bool) -> bool:
         return explicit or self.rests(str(saved.state.get("last_at", "")))
@@ -70,6 +122,9 @@ class Reader:
 
     def met(self, fold: SessionFold, kind: str, key: str) -> bool:
         """Whether another session than the fold's left that signal."""
+        for taken in self.waiting:
+            if taken.mark.session_id != fold.session_id and any(s.key == key and s.kind == kind for s in taken.signals):
+                return True
         values = {"kind": kind, "key": key, "session_id": fold.session_id}
         return self.connection.execute(_SQL["met_elsewhere"], values).fetchone() is not None
 
@@ -81,8 +136,8 @@ class _Pass:
         self, reader: Reader, host: Host, file: SessionFile, mark: Watermark, result: FileResult, *, explicit: bool
     ) -> None:
         self._reader = reader
-        self._host = host
-        self._file = file
+        self.host = host
+        self.file = file
         self._result = result
         self._explicit = explicit
         self._start = mark
@@ -99,29 +154,32 @@ class _Pass:
         """Read from the watermark to the end; commit each chunk, and the end with the session's request."""
         reader, report, fold = self._reader, self._read, self._fold
         seen, holds, explicit = reader.seen, reader.belonging.holds, self._explicit
-        begun, keys = self._start.position.offset, seen.mark
-        events = self._host.events(
-            self._file.path, start=self._start.position, report=report, max_line_bytes=reader.max_line_bytes, seen=seen
+        begun, keys = self._start.position.offset - reader.waiting_bytes, seen.mark
+        events = self.host.events(
+            self.file.path, start=self._start.position, report=report, max_line_bytes=reader.max_line_bytes, seen=seen
         )
+        fresh, limit, feed = seen.fresh, begun + reader.chunk_bytes, fold.feed
         for event in events:
-            if report.offset - begun >= reader.chunk_bytes:
+            if report.offset >= limit:
                 # The event in hand is not taken yet: the lines before it are, and so are their keys.
-                self._commit(report.position, keys, ended=False)
-                begun, keys = report.offset, seen.mark
+                self._take(report.position, keys, ended=False)
+                limit, keys = report.offset + reader.chunk_bytes, len(fresh)
             if explicit or holds(event.cwd):
-                self._entries += fold.feed(event)
-            keys = seen.mark
+                made = feed(event)
+                if made:
+                    self._entries += made
+            keys = len(fresh)
         self._finish()
 
     def _finish(self) -> None:
         settled = self._explicit or self._reader.rests(self._fold.last_at)
         if settled:
             self._entries += self._fold.settle()
-        self._commit(self._read.position, self._reader.seen.mark, ended=True, settled=settled)
+        self._take(self._read.position, self._reader.seen.mark, ended=True, settled=settled)
 
-    def _commit(self, position: Position, keys: int, *, ended: bool, settled: bool = False) -> None:
-        """One transaction: entries, seen events, signals and the watermark."""
-        reader, file, fold = self._reader, self._file, self._fold
+    def _take(self, position: Position, keys: int, *, ended: bool, settled: bool = False) -> None:
+        """What was read so far is ready to be committed."""
+        file, fold = self.file, self._fold
         mark = Watermark(
             position=position,
             session_id=fold.session_id,
@@ -130,37 +188,32 @@ class _Pass:
             size=file.size if ended else -1,
             mtime_ns=file.mtime_ns if ended else -1,
             settled=settled,
-            skipped=self._read.skipped,
+            skipped=dict(self._read.skipped),
             state=fold.to_state(),
         )
-        with transaction(reader.connection):
-            new = set(reader.store.add_pending(self._entries))
-            reader.seen.commit(reader.connection, keys)
-            self._add_signals(fold.signals)
-            mark.save(reader.connection, self._host.name, file.path, format_time(reader.clock()))
-            reader.checkpoint("extract:before-commit")
-        reader.checkpoint("extract:after-commit")
-        reader.seen.committed(keys)
-        fold.signals = []
-        self._count(position, [entry for entry in self._entries if entry.id in new])
-        self._entries = []
+        size = position.offset - self._start.position.offset
+        taken = _Taken(source=self, mark=mark, entries=self._entries, signals=fold.signals, bytes=size)
+        self._entries, fold.signals = [], []
+        self._reader.take(taken, keys, whole=ended)
 
-    def _add_signals(self, signals: list[Signal]) -> None:
-        rows = [{"kind": s.kind, "key": s.key, "at": s.at, "session_id": self._fold.session_id} for s in signals]
-        self._reader.connection.executemany(_SQL["add_signal"], rows)
-
-    def _count(self, position: Position, new: list[Entry]) -> None:
-        report, result, start = self._reader.report, self._result, self._start
-        report.bytes += position.offset - start.position.offset
-        report.lines += position.line - start.position.line
-        result.bytes += position.offset - start.position.offset
-        result.lines += position.line - start.position.line
-        for reason, count in self._read.skipped.items():
+    def count(self, mark: Watermark, new: list[Entry]) -> None:
+        """`mark` was committed, with `new` entries."""
+        report, result, start, position = self._reader.report, self._result, self._start, mark.position
+        size, lines = position.offset - start.position.offset, position.line - start.position.line
+        report.bytes += size
+        report.lines += lines
+        result.bytes += size
+        result.lines += lines
+        for reason, count in mark.skipped.items():
             more = count - start.skipped.get(reason, 0)
             if more:
                 report.skipped[reason] = report.skipped.get(reason, 0) + more
-        result.skipped = dict(self._read.skipped)
-        result.session_id = self._fold.session_id
+        result.skipped = mark.skipped
+        result.session_id = mark.session_id
         result.entries += len(new)
         report.add(new)
-        self._start = replace(start, position=position, skipped=dict(self._read.skipped))
+        self._start = replace(start, position=position, skipped=mark.skipped)
+
+
+def _row(taken: _Taken, signal: Signal) -> dict[str, str]:
+    return {"kind": signal.kind, "key": signal.key, "at": signal.at, "session_id": taken.mark.session_id}

@@ -28,30 +28,31 @@ class SeenKeys(set[bytes]):
 
     def __init__(self, known: Iterable[bytes] = ()) -> None:
         super().__init__(known)
-        self._fresh: list[bytes] = []
+        #: The new keys, in order.
+        self.fresh: list[bytes] = []
 
     def add(self, key: bytes) -> None:
         """Count the event of this key."""
         super().add(key)
-        self._fresh.append(key)
+        self.fresh.append(key)
 
     @property
     def mark(self) -> int:
         """How many keys are new so far."""
-        return len(self._fresh)
+        return len(self.fresh)
 
     def commit(self, connection: sqlite3.Connection, mark: int) -> None:
         """Write the first `mark` new keys, in the CALLER's transaction."""
-        connection.executemany(_SQL["add_seen"], [(key,) for key in sorted(self._fresh[:mark])])
+        connection.execute(_SQL["add_seen"], {"keys": b"".join(sorted(self.fresh[:mark]))})  # in the table's order
 
     def committed(self, mark: int) -> None:
         """The transaction of `commit` is through."""
-        del self._fresh[:mark]
+        del self.fresh[:mark]
 
-    def forget(self) -> None:
-        """Take back the new keys: their file could not be read to the end."""
-        self.difference_update(self._fresh)
-        self._fresh.clear()
+    def forget(self, mark: int = 0) -> None:
+        """Take back the new keys behind the first `mark`: their file could not be read to the end."""
+        self.difference_update(self.fresh[mark:])
+        del self.fresh[mark:]
 
 
 class _LookedUp(SeenKeys):
@@ -67,7 +68,7 @@ class _LookedUp(SeenKeys):
 
     def committed(self, mark: int) -> None:
         """The transaction of `commit` is through: the database knows these keys from now on."""
-        self.difference_update(self._fresh[:mark])
+        self.difference_update(self.fresh[:mark])
         super().committed(mark)
 
 

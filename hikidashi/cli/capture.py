@@ -6,15 +6,16 @@ from datetime import datetime
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hikidashi.capture.run import ExtractReport, extract
 from hikidashi.cli.context import Opened, opened
-from hikidashi.cli.output import amount, emit_json, json_option, say, size, table
+from hikidashi.cli.output import amount, emit_json, json_option, note, plain, say, size, table
 from hikidashi.worker.spawn import start_if_due
 
 __all__ = ["extract_command", "run_extraction", "show_extraction"]
+
+#: Entries listed after an extraction; all of them are files in `.hikidashi/staging/`.
+_ENTRIES_SHOWN = 30
 
 
 @click.command("extract")
@@ -25,7 +26,7 @@ def extract_command(paths: tuple[Path, ...], no_consolidate: bool, as_json: bool
     """Read sessions and stage what is worth remembering.
 
     PATH is a transcript or a folder of them, taken whatever its working folder was. Without one: the sessions that
-    the host keeps for this workspace.
+    the host keeps for this workspace. Each is read from where the last reading ended.
     """
     with opened() as here:
         report = run_extraction(here, list(paths) or None, quiet=as_json)
@@ -34,8 +35,12 @@ def extract_command(paths: tuple[Path, ...], no_consolidate: bool, as_json: bool
         emit_json({**report.to_dict(), "consolidation": background or None})
         return
     show_extraction(report)
+    if report.files > report.unchanged and not report.new:
+        minutes = amount(here.settings.capture.settle_minutes, "minute")
+        say(f"What a session leaves open is staged once it has been quiet for {minutes} (capture.settle_minutes).")
     if background:
-        say(f"Consolidation in the background: {background}. `hikidashi status` shows how it goes.")
+        say(f"A consolidation was started in the background: {background}.")
+        say("Next: `hikidashi status` shows how it goes.")
     elif report.new:
         say("Next: `hikidashi consolidate` works them into the records.")
 
@@ -44,6 +49,9 @@ def run_extraction(
     here: Opened, paths: list[Path] | None, *, since: datetime | None = None, quiet: bool = False
 ) -> ExtractReport:
     """Extract with a progress bar on standard error, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("Reading sessions"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
@@ -57,18 +65,36 @@ def run_extraction(
 
 def show_extraction(report: ExtractReport) -> None:
     """Print what an extraction found."""
-    table(
-        ("staged", "trust", "from", "what"),
-        [(e.kind, e.trust, f"{e.source.session_id[:8]}:{e.source.lines[0]}", e.title) for e in report.new],
-    )
     if report.paused_since:
-        say(f"Nothing was read: paused since {report.paused_since}. Run `hikidashi resume` to go on.", style="yellow")
+        note(f"nothing was read: paused since {report.paused_since}; run `hikidashi resume` to go on")
         return
+    shown = report.new[:_ENTRIES_SHOWN]
+    table(("staged", "said by", "what"), [(entry.kind, entry.trust, entry.title) for entry in shown])
+    if len(report.new) > len(shown):
+        say(f"… and {len(report.new) - len(shown)} more")
+    if report.queued:
+        say("Another extraction is at work here; it takes the sessions of this call too.")
+        return
+    _show_counts(report)
     skipped = sum(report.skipped.values())
-    read = f"{amount(report.files, 'session file')}, {size(report.bytes)}, {amount(report.lines, 'line')}"
-    say(f"Read {read}: {amount(len(report.new), 'new entry', 'new entries')} staged.")
     if skipped:
         reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(report.skipped.items()))
-        say(f"{amount(skipped, 'piece')} of broken input skipped, later lines kept: {reasons}.", style="yellow")
-    if report.queued:
-        say("Another extraction is at work here; it will take the sessions of this call too.")
+        note(f"{amount(skipped, 'piece')} of broken input skipped, later lines kept: {reasons}")
+    for result in report.results:
+        if result.error:
+            note(f"{plain(str(result.path))}: {result.error}")
+
+
+def _show_counts(report: ExtractReport) -> None:
+    if not report.files:
+        say("No sessions were found for this workspace.", "bold")
+        say("Give a transcript or a folder of them: `hikidashi extract PATH`")
+        return
+    read = report.files - report.unchanged
+    new = amount(len(report.new), "new entry", "new entries")
+    if read:
+        unchanged = f", {report.unchanged} unchanged" if report.unchanged else ""
+        volume = f"{amount(read, 'session file')}, {size(report.bytes)}, {amount(report.lines, 'line')}"
+        say(f"Read {volume}{unchanged}: {new} staged.", "bold")
+    else:
+        say(f"{amount(report.files, 'session file')}, nothing new since the last time.", "bold")

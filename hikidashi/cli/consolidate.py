@@ -1,27 +1,30 @@
-"""`consolidate`, `restore` and `requeue`."""
+"""`consolidate`: the staged entries into the records."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections.abc import Iterator
 
 import click
 
 from hikidashi.cli.context import Opened, opened
-from hikidashi.cli.output import amount, emit_json, json_option, say, shown_time, table
+from hikidashi.cli.output import amount, emit_json, json_option, say
+from hikidashi.cli.runs import show_run
 from hikidashi.config.settings import resolve_engine
+from hikidashi.staging.pause import paused_since
 from hikidashi.worker.engines import engine_factory
-from hikidashi.worker.report import RunReport
-from hikidashi.worker.restore import restore
 from hikidashi.worker.run import ConsolidateReport, consolidate
-from hikidashi.worker.undo import requeue
 
-__all__ = ["consolidate_command", "requeue_command", "restore_command", "show_run"]
+__all__ = ["consolidate_command"]
 
 
 @click.command("consolidate")
-@click.option("--engine", "engine_name", type=click.Choice(["auto", "anthropic", "rules"]), help="Who consolidates.")
+@click.option(
+    "--engine",
+    "engine_name",
+    type=click.Choice(["auto", "anthropic", "rules"]),
+    help="Who consolidates; the setting memory.engine otherwise.",
+)
 @click.option("--drain", is_flag=True, help="Repeat until nothing is staged; wait for a run that is under way.")
 @click.option("--clean-up", "clean_up", is_flag=True, help="Only clean up the records; consume no entries.")
 @click.option("--automatic", is_flag=True, hidden=True, help="Started by the program itself: coalesce late arrivals.")
@@ -30,7 +33,12 @@ __all__ = ["consolidate_command", "requeue_command", "restore_command", "show_ru
 def consolidate_command(
     ctx: click.Context, engine_name: str | None, drain: bool, clean_up: bool, automatic: bool, as_json: bool
 ) -> None:
-    """Work the staged entries into the records: one pass, whatever the thresholds."""
+    """Work the staged entries into the records, then clean the records up.
+
+    One pass, whatever the thresholds. Records that you wrote or edited are neither dropped nor cut short.
+    """
+    if drain and clean_up:
+        raise click.UsageError("--clean-up consumes no entries, so --drain has nothing to do: leave one of them out")
     with opened() as here:
         choice = resolve_engine(here.settings, engine_name)
         factory = engine_factory(choice.name, here.settings)
@@ -44,15 +52,17 @@ def consolidate_command(
                 drain=drain,
                 clean_up_only=clean_up,
             )
+        paused = paused_since(here.connection) is not None
     if as_json:
         emit_json(report.to_dict())
     else:
-        _show(report, here)
+        _show(report, here, clean_up=clean_up, paused=paused)
     ctx.exit(report.exit_code)
 
 
 @contextlib.contextmanager
 def _working(what: str, *, quiet: bool) -> Iterator[None]:
+    """A moving line on standard error while the block runs, if that is a terminal."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -63,63 +73,16 @@ def _working(what: str, *, quiet: bool) -> Iterator[None]:
         yield
 
 
-def _show(report: ConsolidateReport, here: Opened) -> None:
+def _show(report: ConsolidateReport, here: Opened, *, clean_up: bool, paused: bool) -> None:
     for run in report.runs:
         show_run(run)
     last = report.last
-    if last.remaining:
+    if last.remaining and not clean_up:
         rest = amount(last.remaining, "entry still waits", "entries still wait")
-        say(f"{rest}: run `hikidashi consolidate --drain` to work them all in.")
-    elif last.outcome == "done":
-        say(f"Read the result: {here.workspace.memory / 'summary.md'}  (changes: `hikidashi show {last.run_id}`)")
-
-
-def show_run(run: RunReport) -> None:
-    """Print one run for people."""
-    kinds: dict[str, int] = {}
-    for disposition in run.dispositions:
-        kinds[disposition.kind] = kinds.get(disposition.kind, 0) + 1
-    counted = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
-    head = f"{run.outcome}: {run.message}" if run.message else run.outcome
-    say(head, style="bold" if run.outcome in ("done", "idle") else "bold yellow")
-    if run.consumed:
-        say(f"{amount(run.consumed, 'entry', 'entries')} consumed in {run.seconds:.1f} s: {counted}")
-    table(
-        ("clean-up", "records", "why", "reason"),
-        [(o.op, "\n".join(o.paths), ", ".join(o.categories), o.reason) for o in run.operations],
-    )
-    for line in (*run.recovered, *run.notices):
-        say(f"note: {line}", style="yellow")
-
-
-@click.command("restore")
-@click.argument("path")
-@json_option
-def restore_command(path: str, as_json: bool) -> None:
-    """Bring a dropped or changed record back, as a new commit.
-
-    PATH is relative to .hikidashi/ (memory/decisions/use-pnpm.md) or to the current folder.
-    """
-    with opened() as here:
-        done = restore(here.workspace, here.settings, here.connection, path)
-    if as_json:
-        emit_json(dataclasses.asdict(done))
-    else:
-        for line in done.recovered:
-            say(f"note: {line}", style="yellow")
-        say(f"{done.path} is as it was on {shown_time(done.from_at)} again, and protected from clean-up.")
-
-
-@click.command("requeue")
-@click.argument("run_id", metavar="RUN")
-@json_option
-def requeue_command(run_id: str, as_json: bool) -> None:
-    """Stage the entries again that RUN discarded (a run's ID, its beginning, or `last`)."""
-    with opened() as here:
-        done = requeue(here.workspace, here.connection, run_id)
-    if as_json:
-        emit_json(dataclasses.asdict(done))
-    elif done.entries:
-        say(f"{amount(len(done.entries), 'entry is', 'entries are')} staged again; the next run takes them.")
-    else:
-        say(f"Run {done.run_id} discarded nothing that is not staged already.")
+        mend = "run `hikidashi consolidate --drain` to work them all in" if last.outcome in ("done", "partial") else ""
+        say(f"{rest}: {mend}." if mend else f"{rest}; nothing is lost.")
+    elif last.outcome == "done" and last.commits:
+        say(f"Read the result: {here.workspace.memory / 'summary.md'}")
+        say("What changed, and why: `hikidashi log -p`")
+    elif last.outcome == "idle" and not paused:
+        say("`hikidashi extract` stages what is new in your sessions; `hikidashi consolidate --clean-up` tidies up.")

@@ -12,8 +12,9 @@ from hikidashi.config.settings import Settings, load_settings
 from hikidashi.config.workspace import Workspace, open_workspace
 from hikidashi.db.connection import connect
 from hikidashi.db.migrations import migrate
+from hikidashi.errors import UsageError
 
-__all__ = ["Opened", "opened"]
+__all__ = ["Opened", "current_folder", "opened"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,13 +26,22 @@ class Opened:
     connection: sqlite3.Connection
 
 
+def current_folder() -> Path:
+    """Where the command was started. Raises `UsageError` when that folder is gone."""
+    try:
+        return Path.cwd()
+    except OSError as exc:
+        raise UsageError("the current folder does not exist any more: change to another one") from exc
+
+
 @contextlib.contextmanager
 def opened(folder: Path | None = None) -> Iterator[Opened]:
     """Open the workspace of `folder` (the current one by default).
 
-    Raises `NoWorkspace`, `UntrustedWorkspace`, `BadSettings`, `CorruptData`.
+    Raises `NoWorkspace`, `UntrustedWorkspace`, `BadSettings`, `CorruptData`, and `UsageError` as
+    `current_folder` does.
     """
-    workspace = open_workspace(folder or Path.cwd())
+    workspace = open_workspace(folder or current_folder())
     settings = load_settings(workspace)
     connection = connect(workspace.database)
     try:

@@ -1,63 +1,41 @@
-"""`status`, `lint`, `log` and `show`: looking, without changing anything."""
+"""`lint`, `log` and `show`: looking at records and runs, without changing anything."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hikidashi.cli.context import opened
-from hikidashi.cli.output import amount, emit_json, json_option, say, shown_time, size, table
+from hikidashi.cli.output import amount, emit_json, json_option, say, shown_time, table
+from hikidashi.cli.runs import operation_row, show_entries
 from hikidashi.errors import LintErrors
 from hikidashi.records.check import check_records
 from hikidashi.records.history import Commit, FileDiff, History
 from hikidashi.worker.runs import run_details
-from hikidashi.worker.status import workspace_status
 
-__all__ = ["lint_command", "log_command", "show_command", "status_command"]
+__all__ = ["lint_command", "log_command", "show_command", "show_commit", "show_diffs"]
 
+#: Characters of a commit's and of a run's ID that are shown; both commands take a beginning.
+_COMMIT_SHOWN = 10
+_RUN_SHOWN = 12
 
-@click.command("status")
-@json_option
-def status_command(as_json: bool) -> None:
-    """What waits, what ran last, and why nothing happened if nothing did."""
-    with opened() as here:
-        status = workspace_status(here.workspace, here.settings, here.connection)
-    if as_json:
-        emit_json(status)
-    else:
-        _show_status(status)
-
-
-def _show_status(status: Mapping[str, Any]) -> None:
-    staging, last, claim = status["staging"], status["last_run"], status["claim"]
-    rows = [("workspace", str(status["workspace"])), ("engine", f"{status['engine']} ({status['engine_reason']})")]
-    waiting = f"{amount(staging['entries'], 'entry', 'entries')}, {size(staging['bytes'])}"
-    if staging["over_threshold"]:
-        waiting += f" ({staging['over_threshold_reason']})"
-    rows.append(("staged", waiting))
-    if staging["invalid"] or staging["quarantined"]:
-        rows.append(("trouble", f"{staging['invalid']} invalid, {staging['quarantined']} in staging/quarantine/"))
-    if claim:
-        rows.append(("claim", claim["reason"]))
-    if last:
-        line = f"{last['outcome']} at {shown_time(last['started_at'])} ({last['run_id']})"
-        rows.append(("last run", f"{line}: {last['message']}" if last["message"] else line))
-        rows.append(("", f"{last['consumed']} consumed, {last['remaining']} left, {last['seconds']:.1f} s"))
-    rows += [("broken", f"{f['path']}: {f['message']}; read-only to runs until mended") for f in status["read_only"]]
-    if status["idle_reason"]:
-        rows.append(("idle", str(status["idle_reason"])))
-    table(("", ""), rows)
+#: An entry's ID before what became of it: for programs.
+_ENTRY_ID = re.compile(r"^[0-9A-HJKMNP-TV-Z]{26} ")
 
 
 @click.command("lint")
-@click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @json_option
 @click.pass_context
 def lint_command(ctx: click.Context, paths: tuple[Path, ...], as_json: bool) -> None:
-    """Check the records, or only those of PATHS (files or folders in the workspace)."""
+    """Check the records, or only those of PATH (files or folders under memory/ or knowledge/).
+
+    Exit code 7 when there are errors. The codes are explained in docs/linter.md.
+    """
     with opened() as here:
         checked = check_records(here.workspace, paths, max_sources=here.settings.cleanup.max_sources)
     errors = [finding for finding in checked.findings if finding.severity == "error"]
@@ -65,22 +43,26 @@ def lint_command(ctx: click.Context, paths: tuple[Path, ...], as_json: bool) -> 
         findings = [finding.to_dict() for finding in checked.findings]
         emit_json({"records": checked.records, "errors": len(errors), "findings": findings})
     else:
-        rows = [(f"{f.path}:{f.line}" if f.line else f.path, f.code, f.severity, f.message) for f in checked.findings]
-        table(("where", "code", "severity", "what"), rows)
-        warnings = len(checked.findings) - len(errors)
-        say(
-            f"{amount(checked.records, 'record')} checked: {amount(len(errors), 'error')}, {amount(warnings, 'warning')}."
+        found = sorted(checked.findings, key=lambda finding: finding.severity != "error")  # errors first
+        table(
+            ("severity", "code", "where and what"),
+            [
+                (f.severity, f.code, f"{f.path}:{f.line}\n{f.message}" if f.line else f"{f.path}\n{f.message}")
+                for f in found
+            ],
         )
+        counted = f"{amount(len(errors), 'error')}, {amount(len(found) - len(errors), 'warning')}"
+        say(f"{amount(checked.records, 'record')} checked: {counted}.", "bold red" if errors else "bold")
     if errors:
         ctx.exit(LintErrors.exit_code)
 
 
 @click.command("log")
-@click.option("-p", "--patch", is_flag=True, help="Show the changes too.")
+@click.option("-p", "--patch", is_flag=True, help="Show the reasons and the changes too.")
 @click.option("-n", "--number", type=click.IntRange(min=1), default=20, show_default=True, help="How many commits.")
 @json_option
 def log_command(patch: bool, number: int, as_json: bool) -> None:
-    """The history of the records, newest first."""
+    """The history of the records, newest first: when, by whom, in which run, what."""
     with opened() as here:
         history = History(here.workspace.history)
         commits = history.log(number)
@@ -90,43 +72,53 @@ def log_command(patch: bool, number: int, as_json: bool) -> None:
         return
     if not commits:
         say("No commits yet: run `hikidashi extract`, then `hikidashi consolidate`.")
-    for commit in commits:
-        say(f"{commit.id[:10]}  {shown_time(commit.at)}  {commit.author}  {commit.subject}", style="bold")
-        if patch:
-            show_commit_body(commit)
-            show_diffs(diffs[commit.id])
+    elif patch:
+        for commit in commits:
+            show_commit(commit, diffs[commit.id])
+    else:
+        table(
+            ("when (UTC)", "by", "run", "what"),
+            [
+                (
+                    shown_time(c.at),
+                    c.author,
+                    ", ".join(run[:_RUN_SHOWN] for run in c.trailers.get("Run", ())),
+                    c.subject,
+                )
+                for c in commits
+            ],
+        )
 
 
 def _commit_form(commit: Commit, diffs: Sequence[FileDiff] | None) -> dict[str, Any]:
-    form: dict[str, Any] = {
-        "id": commit.id,
-        "author": commit.author,
-        "at": commit.at,
-        "subject": commit.subject,
-        "body": commit.body,
-        "trailers": {key: list(values) for key, values in commit.trailers.items()},
-    }
-    if diffs is not None:
-        form["files"] = [{"path": diff.path, "diff": diff.text} for diff in diffs]
-    return form
+    return {**commit.to_dict(), "files": None if diffs is None else [diff.to_dict() for diff in diffs]}
 
 
-def show_commit_body(commit: Commit) -> None:
-    """Print a commit's body and trailers, indented."""
-    lines = commit.body.splitlines()
-    lines += [f"{key}: {value}" for key, values in commit.trailers.items() for value in values]
-    for line in lines:
-        say(f"    {line}")
+def show_commit(commit: Commit, diffs: Sequence[FileDiff], *, max_lines: int | None = None) -> None:
+    """Print one commit: its head, its reasons, its changes (of each file at most `max_lines` lines)."""
+    head = f"{commit.id[:_COMMIT_SHOWN]}  {shown_time(commit.at)}  {commit.author}  {commit.subject}"
+    say(head, "bold yellow", hang="    ")
+    body = [_ENTRY_ID.sub("", line) for line in commit.body.splitlines()]
+    for line in body:
+        say(line, indent="    ", hang="  ")
+    # Operations stand in the trailers too, for programs; a person reads them once.
+    trailers = [f"{key}: {value}" for key, values in commit.trailers.items() for value in values if value not in body]
+    if trailers:
+        say(" · ".join(trailers), "dim", indent="    ", hang="  ")
     say()
+    show_diffs(diffs, max_lines=max_lines)
 
 
-def show_diffs(diffs: Sequence[FileDiff]) -> None:
-    """Print unified diffs in colour."""
+def show_diffs(diffs: Sequence[FileDiff], *, max_lines: int | None = None) -> None:
+    """Print unified diffs in colour, of each file at most `max_lines` lines."""
     styles = {"+": "green", "-": "red", "@": "cyan"}
     for diff in diffs:
-        for line in diff.text.splitlines():
-            header = line.startswith(("+++", "---", "diff "))
-            say(line, style="bold" if header else styles.get(line[:1], ""))
+        lines = diff.text.splitlines()
+        for line in lines[:max_lines]:
+            header = line.startswith(("+++ ", "--- ", "diff "))
+            say(line, "bold" if header else styles.get(line[:1], ""), wrap=False)
+        if max_lines is not None and len(lines) > max_lines:
+            say(f"… {len(lines) - max_lines} more lines", "dim")
         say()
 
 
@@ -134,29 +126,23 @@ def show_diffs(diffs: Sequence[FileDiff]) -> None:
 @click.argument("run_id", metavar="RUN_ID")
 @json_option
 def show_command(run_id: str, as_json: bool) -> None:
-    """One run: its entries, operations and changes (RUN_ID: an ID, its beginning, or `last`)."""
+    """One run: its entries, operations and changes.
+
+    RUN_ID is the run's ID, the beginning of it, or `last`. `hikidashi log` lists them.
+    """
     with opened() as here:
         details = run_details(here.workspace, here.connection, run_id)
     if as_json:
         emit_json(details.to_dict())
         return
     run = details.run
-    say(f"run {run['run_id']}: {run['outcome']}, {run['engine']}, {shown_time(run['started_at'])}", style="bold")
+    say(f"run {run['run_id']}", "bold")
+    when = f"{shown_time(run['started_at'])} UTC, {run['seconds']:.1f} s"
+    say(f"{run['outcome']}, engine {run['engine'] or 'none'}, {when}")
     if run["message"]:
         say(run["message"])
-    rows = [
-        (
-            entry["disposition"],
-            entry.get("kind", ""),
-            entry.get("title", entry["id"]),
-            entry["record"] or entry["reason"],
-        )
-        for entry in details.entries
-    ]
-    table(("disposition", "kind", "entry", "record or reason"), rows)
-    table(
-        ("clean-up", "records", "why", "reason"),
-        [(o["op"], "\n".join(o["paths"]), ", ".join(o["categories"]), o["reason"]) for o in run["operations"]],
-    )
+    show_entries(details.entries)
+    table(("clean-up", "what and why"), [operation_row(operation) for operation in run["operations"]])
     for diffs in details.diffs.values():
+        say()
         show_diffs(diffs)

@@ -1,25 +1,33 @@
-"""How commands speak: tables and sentences for people, JSON with stable keys for programs."""
+"""How commands speak: sentences and tables for people, JSON with stable keys for programs.
+
+On a terminal, text wraps at its width (at most 120 columns), Japanese as well; into a pipe every row is one line,
+so that `grep` finds whole ones. `rich` is loaded only when a terminal is there to draw on.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-from rich.text import Text
+
+from hikidashi.errors import StorageFailure
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = [
     "amount",
     "confirmed",
     "emit_json",
     "json_option",
+    "note",
     "plain",
     "say",
+    "short",
     "shown_time",
     "size",
     "table",
@@ -32,17 +40,114 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON w
 #: Adds `--yes` to a command that asks.
 yes_option = click.option("--yes", is_flag=True, help="Answer every question with yes.")
 
+#: Longer lines are hard to read, however wide the terminal is.
+_MAX_WIDTH: Final = 120
+#: A last column narrower than this goes under its row instead.
+_MIN_WIDTH: Final = 24
+#: Stands for a blank inside `a command`, which must not be broken over two lines.
+_TIED: Final = "\ue000"
+_COMMAND: Final = re.compile(r"`[^`\n]{1,36}`")
 
-def _console() -> Console:
-    # Made at each use, since tests and pipes replace sys.stdout; a pipe gets no wrapping at 80 columns.
-    stream = sys.stdout
-    width = None if stream.isatty() else 160
-    return Console(file=stream, width=width, highlight=False, soft_wrap=not stream.isatty())
+
+def _console() -> Console | None:
+    """The terminal to draw on; None when standard output is a pipe or a file."""
+    # Made at each use, since tests replace sys.stdout and a terminal's width changes.
+    if not sys.stdout.isatty():
+        return None
+    from rich.console import Console
+
+    return Console(file=sys.stdout, highlight=False, soft_wrap=True)
 
 
-def say(text: str = "", style: str = "") -> None:
-    """Print a sentence; `text` is data, not markup."""
-    _console().print(Text(plain(text)), style=style or None)
+def say(text: str = "", style: str = "", *, indent: str = "", hang: str = "", wrap: bool = True) -> None:
+    """Print `text`, which is data and not markup.
+
+    Each line of it starts with `indent`; what does not fit goes on below `indent` and `hang`. Without `wrap` it
+    is the terminal's business what does not fit.
+    """
+    console = _console()
+    for line in plain(text).split("\n"):
+        _print(console, line, first=indent, rest=indent + hang, style=style, wrap=wrap)
+
+
+def note(text: str) -> None:
+    """Print something that a person should know."""
+    say(f"note: {text}", "yellow", hang="      ")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows under headings (none when all are empty); nothing at all when there are no rows.
+
+    All columns but the last hold short words. The last one wraps; its further lines are details.
+    """
+    from rich.cells import cell_len
+
+    shown = [[plain(cell) for cell in row] for row in rows]
+    if not shown:
+        return
+    console = _console()
+    widths = [max(cell_len(row[index]) for row in (columns, *shown)) for index in range(len(columns) - 1)]
+    left = " " * sum(width + 2 for width in widths)
+    if console is not None and _width(console) - len(left) < _MIN_WIDTH:
+        left = "    "
+
+    def line(cells: Sequence[str], style: str = "") -> None:
+        head = "".join(
+            cell + " " * (width - cell_len(cell) + 2) for cell, width in zip(cells[:-1], widths, strict=True)
+        )
+        first, *details = cells[-1].split("\n")
+        if cell_len(head) > len(left):  # a narrow terminal
+            _print(console, head.rstrip(), style=style)
+            head = left
+        _print(console, first, first=head, rest=left, style=style)
+        for detail in details:
+            _print(console, detail, first=left, rest=left, style="dim")
+
+    if any(columns):
+        line(columns, "bold")
+    for row in shown:
+        line(row)
+
+
+def _print(
+    console: Console | None, line: str, *, first: str = "", rest: str = "", style: str = "", wrap: bool = True
+) -> None:
+    """One line of data, wrapped where there is a terminal."""
+    if console is None:
+        _write(f"{first}{line}".rstrip() + "\n")
+        return
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    if not wrap:
+        parts = [line]
+    else:
+        tied = _COMMAND.sub(lambda found: found.group().replace(" ", _TIED), line)
+        room = max(_width(console) - max(cell_len(first), cell_len(rest)), 8)
+        wrapped = Text(tied).wrap(console, room, overflow="fold")
+        parts = [part.plain.replace(_TIED, " ") for part in wrapped] or [""]
+    for number, part in enumerate(parts):
+        text = Text(rest if number else first)
+        text.append(part.rstrip(), style=style or None)
+        if style == "bold" and not number:
+            text.stylize("bold")
+        with console.capture() as drawn:
+            console.print(text)
+        _write(drawn.get())
+
+
+def _width(console: Console) -> int:
+    return min(console.width, _MAX_WIDTH)
+
+
+def _write(text: str) -> None:
+    """Write to standard output. Raises `StorageFailure` where it refuses, `BrokenPipeError` when its reader left."""
+    try:
+        sys.stdout.write(text)
+    except BrokenPipeError:
+        raise
+    except OSError as exc:
+        raise StorageFailure(f"cannot write the output ({exc.strerror}): send it to another place") from exc
 
 
 def plain(text: str) -> str:
@@ -50,26 +155,24 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "") -> None:
-    """Print rows under headings; nothing when there are no rows."""
-    rows = list(rows)
-    if not rows:
-        return
-    shown = Table(
-        title=escape(title) if title else None, title_justify="left", box=None, pad_edge=False, header_style="bold"
-    )
-    for index, column in enumerate(columns):
-        last = index == len(columns) - 1
-        shown.add_column(column, overflow="fold", no_wrap=not last and len(columns) > 2)
-    for row in rows:
-        shown.add_row(*(Text(plain(cell)) for cell in row))
-    _console().print(shown)
+def short(text: str, limit: int) -> str:
+    """`text` in one line, cut at a word where it is longer than `limit` characters."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    cut = line[: limit - 1]
+    head, blank, _ = cut.rpartition(" ")
+    return (head if blank and len(head) > limit // 2 else cut).rstrip(" ,.;:") + "…"
 
 
 def emit_json(data: Any) -> None:
-    """Print `data` as JSON on standard output."""
-    sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
-    sys.stdout.flush()
+    """Print `data` as JSON on standard output, in escapes where its encoding does not have a character."""
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(data, indent=2)
+    _write(text + "\n")
 
 
 def amount(number: int, singular: str, plural: str = "") -> str:
@@ -88,14 +191,25 @@ def size(count: int) -> str:
 
 
 def shown_time(text: str) -> str:
-    """`2026-05-03 09:30` for a stored time; '' stays ''."""
+    """`2026-05-03 09:30` (UTC) for a stored time; '' stays ''."""
     return text[:16].replace("T", " ")
 
 
-def confirmed(question: str, *, yes: bool) -> bool:
-    """The person's answer; without a terminal nothing is asked and the answer is no, unless `yes`."""
+def confirmed(question: str, *, yes: bool, quiet: bool = False, default: bool = True) -> bool:
+    """The person's answer, `default` on a bare Enter.
+
+    Without a terminal, or `quiet`, nothing is asked and the answer is no, unless `yes`.
+    """
     if yes:
         return True
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if quiet or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
-    return click.confirm(question, default=True)
+    while True:
+        try:
+            answer = input(f"{question} {'[Y/n]' if default else '[y/N]'} ").strip().lower()
+        except EOFError:  # the terminal was closed: nobody said yes
+            say()
+            return False
+        if answer in ("", "y", "yes", "n", "no"):
+            return answer[0] == "y" if answer else default
+        say("Please answer y or n.")

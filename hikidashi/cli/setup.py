@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Final
 
 import click
 
 from hikidashi.capture.run import waiting_sessions
 from hikidashi.cli.capture import run_extraction, show_extraction
-from hikidashi.cli.context import opened
-from hikidashi.cli.output import amount, confirmed, emit_json, json_option, say, size, table, yes_option
+from hikidashi.cli.context import Opened, current_folder, opened
+from hikidashi.cli.output import (
+    amount,
+    confirmed,
+    emit_json,
+    json_option,
+    note,
+    say,
+    shown_time,
+    size,
+    table,
+    yes_option,
+)
 from hikidashi.errors import UsageError
 from hikidashi.staging.pause import paused_since, set_paused
 from hikidashi.times import now
@@ -28,17 +38,20 @@ _OFFERED_DAYS: Final = 30
 @yes_option
 @json_option
 def init_command(shared: bool, yes: bool, as_json: bool) -> None:
-    """Make a workspace in the current folder, then offer the sessions of the last 30 days."""
-    workspace = found_workspace(Path.cwd(), shared=shared)
+    """Make a workspace in the current folder, then offer the sessions of the last 30 days.
+
+    In a linked worktree or a submodule it is made in the main worktree or the superproject. Run again in a
+    workspace it changes nothing but what --shared says, and offers the sessions that were not read yet.
+    """
+    workspace = found_workspace(current_folder(), shared=shared)
     since = now() - timedelta(days=_OFFERED_DAYS)
     with opened(workspace.root) as here:
         waiting = waiting_sessions(here.workspace, here.connection, since=since)
         count, volume = len(waiting), sum(file.size for file in waiting)
-        offered = f"{amount(count, 'session')} of the last {_OFFERED_DAYS} days ({size(volume)})"
         if not as_json:
-            say(f"Workspace {workspace.home} is ready.", style="bold")
-            say(f"Found {offered}." if count else "No sessions of the last 30 days were found for this folder.")
-        taken = bool(count) and confirmed(f"Extract {'it' if count == 1 else 'them'} now?", yes=yes)
+            _show_found(here, count, volume)
+        question = f"Extract {'it' if count == 1 else 'them'} now?"
+        taken = bool(count) and confirmed(question, yes=yes, quiet=as_json)
         report = run_extraction(here, None, since=since, quiet=as_json) if taken else None
     if as_json:
         emit_json(
@@ -50,13 +63,23 @@ def init_command(shared: bool, yes: bool, as_json: bool) -> None:
                 "extracted": report.to_dict() if report else None,
             }
         )
-    elif report:
+        return
+    if report:
         show_extraction(report)
-        say("Next: `hikidashi consolidate` works the staged entries into the records.")
+        if report.new:
+            say("Next: `hikidashi consolidate` works them into the records.")
     elif count:
-        say("Not extracted: `hikidashi extract` does it when you want (`hikidashi init --yes` asks nothing).")
+        say("Nothing was extracted. When you want it: `hikidashi extract`, then `hikidashi consolidate`.")
     else:
         say("Next: work with your agent here, then `hikidashi extract`. See it first: `hikidashi demo`.")
+
+
+def _show_found(here: Opened, count: int, volume: int) -> None:
+    say(f"The workspace is ready: {here.workspace.home}", "bold")
+    if count:
+        say(f"Found {amount(count, 'session')} of the last {_OFFERED_DAYS} days, {size(volume)}, not read yet.")
+    else:
+        say(f"No session of the last {_OFFERED_DAYS} days waits to be read for this folder.")
 
 
 @click.command("trust")
@@ -68,35 +91,39 @@ def trust_command(yes: bool, as_json: bool) -> None:
     Only Markdown under memory/ and knowledge/ is adopted. Database, staging, claim, journal, history and prompts
     found there are set aside, unread, and made anew.
     """
-    report = preview_trust(Path.cwd())
+    folder = current_folder()
+    report = preview_trust(folder)
     if report.kind != "already":
         if not as_json:
             _show_plan(report)
-        if not confirmed("Trust it?", yes=yes):
+        if not confirmed("Trust it?", yes=yes, quiet=as_json, default=False):
             raise UsageError("nothing was changed: look at the records, then run `hikidashi trust --yes`")
-        report = trust_workspace(Path.cwd())
+        report = trust_workspace(folder)
     if as_json:
         emit_json(_trust_form(report))
     elif report.kind == "already":
-        say("This workspace is trusted already.")
+        say("This workspace is trusted already: nothing was changed.", "bold")
     elif report.kind == "own":
-        say("Trusted: it is yours, and all of it was kept.")
+        say("Trusted: it is yours, and all of it was kept.", "bold")
     else:
-        say(f"Trusted: {amount(len(report.adopted), 'record')} adopted, {len(report.set_aside)} set aside.")
+        say(f"Trusted: {amount(len(report.adopted), 'record')} adopted, {len(report.set_aside)} set aside.", "bold")
+        if report.aside is not None:
+            say(f"Set aside in {report.aside}: look at it and delete it when you like.")
 
 
 def _show_plan(report: TrustReport) -> None:
-    say(f"{report.root}/.hikidashi", style="bold")
+    say(f"{report.root}/.hikidashi", "bold")
     if report.kind == "own":
         moved = f", moved from {report.moved_from}" if report.moved_from else ""
         say(f"This workspace is yours{moved}: all of it would be kept.")
     else:
-        table(("would be adopted",), [(path,) for path in report.adopted])
-        table(("would be set aside, unread",), [(path,) for path in report.set_aside])
+        say("It was not made by you in this place. Only its records would be kept, all else set aside unread.")
+        kept = [("keep", path) for path in report.adopted] or [("keep", "no records")]
+        table(("", ""), [*kept, *(("set aside", path) for path in report.set_aside)])
     for link in report.links:
-        say(f"note: the symlink {link} would be taken out", style="yellow")
+        note(f"the symlink {link} would be taken out")
     for line in report.refused_settings:
-        say(f"note: {line}", style="yellow")
+        note(line)
 
 
 def _trust_form(report: TrustReport) -> dict[str, object]:
@@ -133,6 +160,7 @@ def _set_paused(on: bool, as_json: bool) -> None:
     if as_json:
         emit_json({"workspace": str(here.workspace.root), "paused_at": since or None})
     elif on:
-        say(f"Paused since {since}: nothing is captured or consolidated until `hikidashi resume`.")
+        say(f"Paused since {shown_time(since or '')} UTC: nothing is captured or consolidated.", "bold")
+        say("Go on with: `hikidashi resume`")
     else:
-        say("Not paused: sessions are captured and consolidated.")
+        say("Not paused: sessions are captured and consolidated.", "bold")

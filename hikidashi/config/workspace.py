@@ -10,6 +10,7 @@ import contextlib
 import os
 import sqlite3
 import stat
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -210,10 +211,24 @@ def parent_workspace(place: Path) -> Path | None:
     return _walk(located[1].start.parent, located[1].top, located[0])
 
 
+def _is_read_only(folder: Path) -> bool:
+    """Whether the folder's file system takes no writes; False where the platform cannot say."""
+    if sys.platform == "win32":
+        return False
+    try:
+        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
+
+
 def _translated(exc: sqlite3.DatabaseError, code: int, database: Path) -> HikidashiError:
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Busy(f"{shown(database)} is locked by another process; try again in a moment")
     unfinished = getattr(exc, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_ROLLBACK  # ours never leave one
+    if code in _NO_ACCESS and _is_read_only(database.parent):  # a log beside it is needed even for reading
+        return StorageFailure(
+            f"cannot open {shown(database)}: the file system is read-only; remount it writable and try again"
+        )
     if code in _NO_ACCESS and not unfinished:
         return StorageFailure(f"cannot open {shown(database)}: {exc}; give your user access and try again")
     return CorruptData(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from hikidashi.hosts.claude_lines import SHAPE, is_silent
+from hikidashi.hosts.claude_lines import SHAPE
 from hikidashi.hosts.lines import parse_line, read_lines
 from hikidashi.hosts.transcript import Position, ReadReport
 
@@ -22,7 +22,7 @@ LOOK_BACK_BYTES: Final = 4 << 20
 #: So much may be searched further back in one pass, in all searches together.
 MAX_SEARCHED_BYTES: Final = 1 << 30
 
-#: Takes a line object, its number and the length of its line.
+#: Takes a line object, its number and the length of its line with its newline.
 Feed = Callable[[dict[str, object], int, int], object]
 
 
@@ -46,11 +46,11 @@ class Before:
                 stream, start=Position(), report=report, max_line_bytes=self._max_line_bytes, stop=self._end
             )
             for number, offset, raw in lines:
-                if needle in raw and not is_silent(raw):
+                if needle in raw:
                     for line in parse_line(raw, report, SHAPE):
                         if line.get("type") == kind:
                             self._left -= offset
-                            feed(line, number, len(raw))
+                            feed(line, number, len(raw) + 1)
                             return
         self._left -= self._end
 
@@ -70,7 +70,6 @@ def look_back(stream: BinaryIO, start: Position, max_line_bytes: int, feed: Feed
     for number, _, raw in read_lines(
         stream, start=position, report=report, max_line_bytes=max_line_bytes, stop=start.offset
     ):
-        if not is_silent(raw):
-            for line in parse_line(raw, report, SHAPE):
-                feed(line, number, len(raw))
+        for line in parse_line(raw, report, SHAPE):
+            feed(line, number, len(raw) + 1)
     return position.offset

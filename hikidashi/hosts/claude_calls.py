@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Final
 
 from hikidashi.hosts.claude_tools import MAX_TEXT, cut
+from hikidashi.hosts.transcript import Event
 
 __all__ = ["Call", "Calls", "TokenCount", "trimmed"]
 
@@ -13,51 +14,47 @@ __all__ = ["Call", "Calls", "TokenCount", "trimmed"]
 MAX_OPEN_CALLS: Final = 256
 #: Inputs of waiting calls together, in bytes of their lines.
 MAX_OPEN_BYTES: Final = 16 << 20
-#: API messages whose token counts may still grow.
-MAX_MESSAGES: Final = 64
+#: API messages whose token counts may still grow; when there are more, the older half is forgotten.
+MAX_MESSAGES: Final = 128
 #: A list in a trimmed input or result keeps this many elements.
 MAX_ELEMENTS: Final = 1000
 
 _TOKENS: Final = ("input", "output", "cache_creation", "cache_read")
 _NONE: Final = (0, 0, 0, 0)
+_FIELDS: Final = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_counts: Final = itemgetter(*_FIELDS)
 
 
-@dataclass(slots=True)
-class Call:
-    """A call that waits for its result, or for its end in the background."""
-
-    call_id: str
-    tool: str
-    input: dict[str, object]
-    line: int
-    uuid: str
-    #: Length of its line in bytes.
-    size: int
-    #: Under which its result counts as seen.
-    key: bytes
+#: A call that waits for its result, or for its end in the background: its event, the length of its line in bytes,
+#: and the key under which its result counts as seen. A tuple, since one is made for every call.
+Call = tuple[Event, int, bytes]
 
 
 class Calls:
     """Calls by ID, and those that run in the background by the ID of their shell, task or agent."""
+
+    __slots__ = ("_bytes", "_open", "_running")
 
     def __init__(self) -> None:
         self._open: dict[str, Call] = {}
         self._bytes = 0
         self._running: dict[str, Call] = {}
 
-    def hold(self, call: Call) -> None:
+    def hold(self, event: Event, size: int, key: bytes) -> None:
         """Remember a call until its result comes."""
-        known = self._open.pop(call.call_id, None)
-        self._bytes += call.size - (known.size if known else 0)
-        self._open[call.call_id] = call
-        while len(self._open) > MAX_OPEN_CALLS or (self._bytes > MAX_OPEN_BYTES and len(self._open) > 1):
-            self._bytes -= self._open.pop(next(iter(self._open))).size
+        waiting, call_id = self._open, event.call_id
+        if call_id in waiting:
+            self._bytes -= waiting.pop(call_id)[1]
+        self._bytes += size
+        waiting[call_id] = (event, size, key)
+        while len(waiting) > MAX_OPEN_CALLS or (self._bytes > MAX_OPEN_BYTES and len(waiting) > 1):
+            self._bytes -= waiting.pop(next(iter(waiting)))[1]
 
     def answered(self, call_id: str) -> Call | None:
         """The call that a result belongs to; it is open no longer."""
         call = self._open.pop(call_id, None)
-        if call:
-            self._bytes -= call.size
+        if call is not None:
+            self._bytes -= call[1]
         return call
 
     def run_on(self, task_id: str, call: Call) -> None:
@@ -78,48 +75,53 @@ class TokenCount:
     a line adds to the count before is handed out with the next event.
     """
 
+    __slots__ = ("_counted", "waiting")
+
     def __init__(self) -> None:
-        self._counted: dict[str, tuple[int, int, int, int]] = {}
-        self._waiting: dict[str, int] = {}
+        self._counted: dict[str, tuple[int, ...]] = {}
+        #: What was noted and no event carries yet; a line of thinking alone makes none.
+        self.waiting: dict[str, int] = {}
 
     def add(self, message: dict[str, Any]) -> None:
         """Note the usage on one line of an API message."""
         usage = message.get("usage")
         if type(usage) is not dict:
             return
-        get = usage.get
-        now = (
-            _number(get("input_tokens")),
-            _number(get("output_tokens")),
-            _number(get("cache_creation_input_tokens")),
-            _number(get("cache_read_input_tokens")),
-        )
+        try:
+            now: tuple[int, ...] = _counts(usage)
+        except KeyError:
+            now = tuple(map(_number, map(usage.get, _FIELDS)))
         message_id = message.get("id")
-        before = _NONE
+        known = self._counted.get(message_id) if type(message_id) is str else None
+        if known == now:
+            return
+        if not (type(now[0]) is type(now[1]) is type(now[2]) is type(now[3]) is int and min(now) >= 0):
+            now = tuple(map(_number, now))
+        if known is not None:
+            now = tuple(map(max, now, known))
         if type(message_id) is str:
-            known = self._counted.get(message_id)
-            if known == now:
-                return
-            if known is not None:
-                before = known
-                now = (max(now[0], known[0]), max(now[1], known[1]), max(now[2], known[2]), max(now[3], known[3]))
             self._counted[message_id] = now
             if len(self._counted) > MAX_MESSAGES:
-                del self._counted[next(iter(self._counted))]
-        waiting = self._waiting
-        if before is _NONE and not waiting:
+                self._forget()
+        waiting = self.waiting
+        if known is None and not waiting:
             # By far the most frequent case: one line, or the first line, of a message.
-            self._waiting = {"input": now[0], "output": now[1], "cache_creation": now[2], "cache_read": now[3]}
+            self.waiting = {"input": now[0], "output": now[1], "cache_creation": now[2], "cache_read": now[3]}
             return
-        for name, count, then in zip(_TOKENS, now, before, strict=True):
+        for name, count, then in zip(_TOKENS, now, known or _NONE, strict=True):
             if count > then:
                 waiting[name] = waiting.get(name, 0) + count - then
 
+    def _forget(self) -> None:
+        """Keep the newer half."""
+        for message_id in list(self._counted)[: MAX_MESSAGES // 2]:
+            del self._counted[message_id]
+
     def take(self) -> dict[str, int]:
-        """What was noted since the last call; a line of thinking alone makes no event to carry it."""
-        taken = self._waiting
+        """What was noted since the last call."""
+        taken = self.waiting
         if taken:
-            self._waiting = {}
+            self.waiting = {}
         return taken
 
 

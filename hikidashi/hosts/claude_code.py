@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import orjson
 
 from hikidashi.hosts.claude_back import Before, look_back
 from hikidashi.hosts.claude_files import find_sessions, look_at
 from hikidashi.hosts.claude_fold import Fold
-from hikidashi.hosts.claude_lines import HOST_NAME, SHAPE, is_silent
-from hikidashi.hosts.lines import parse_line, past_newline, read_lines
+from hikidashi.hosts.claude_lines import HOST_NAME, SHAPE
+from hikidashi.hosts.lines import parse_line, past_newline, read_blocks
 from hikidashi.hosts.transcript import Event, Position, ReadReport, SessionFile
 
 __all__ = ["HOST", "ClaudeCode"]
@@ -53,20 +53,51 @@ class ClaudeCode:
                     told_from = look_back(stream, start, max_line_bytes, fold.feed)
                 fold.before = Before(path, told_from, max_line_bytes) if told_from else None
             start = report.position = past_newline(stream, start)
-            feed = fold.feed
-            for number, offset, raw in read_lines(stream, start=start, report=report, max_line_bytes=max_line_bytes):
-                if not is_silent(raw):
-                    try:
-                        line = orjson.loads(raw)
-                    except ValueError:
-                        line = None
-                    if type(line) is dict:
-                        yield from feed(line, number, len(raw))
-                    else:
-                        for line in parse_line(raw, report, SHAPE):
-                            yield from feed(line, number, len(raw))
-                report.offset, report.line = offset, number + 1
-                report.lines += 1
+            yield from _told(stream, fold, report, start, max_line_bytes)
+
+
+def _told(stream: BinaryIO, fold: Fold, report: ReadReport, start: Position, max_line_bytes: int) -> Iterator[Event]:
+    """The events of all lines after `start`.
+
+    The report is brought up to date when an event is handed out, and between two reads of the file: nobody looks
+    at it in between.
+    """
+    loads, assistant, user = orjson.loads, fold.assistant, fold.user
+    taken, first = 0, start.line
+    for number, offset, lines, missing in read_blocks(
+        stream, start=start, report=report, max_line_bytes=max_line_bytes
+    ):
+        taken -= number
+        for raw in lines:
+            size = len(raw)
+            try:
+                line = loads(raw)
+            except ValueError:
+                line = None
+            if type(line) is dict:
+                kind = line.get("type")
+                if kind == "assistant":
+                    events = assistant(line, number, size)
+                elif kind == "user":
+                    events = user(line, number, size)
+                else:
+                    events = fold.other(line, number)
+            else:
+                events = _saved(raw, fold, report, number)
+            if events:
+                # What is written behind a line that was taken already carries that line's number.
+                report.offset, report.line, report.lines = offset, max(first, number), taken + number
+                yield from events
+            offset += size
+            number += 1
+        taken += number
+        report.offset, report.line, report.lines = offset - missing, number, taken
+
+
+def _saved(raw: bytes, fold: Fold, report: ReadReport, number: int) -> list[Event]:
+    """The events of what is whole on a damaged line."""
+    raw, size = raw[:-1], len(raw)
+    return [event for line in parse_line(raw, report, SHAPE) for event in fold.feed(line, number, size)]
 
 
 #: The host, ready to use.

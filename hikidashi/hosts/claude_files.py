@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ HEAD_LINES: Final = 200
 _SPOKEN: Final = frozenset({"user", "assistant", "system", "attachment", "progress"})
 #: Folder of our own files: a session started inside it is our own worker's.
 _OWN_FOLDER: Final = ".hikidashi"
+_OWN_ENTRYPOINT: Final = "hikidashi"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,8 @@ def look_at(path: Path) -> Head | None:
     """The head of a Claude Code transcript; None for any other file, and for sessions of our own worker."""
     try:
         status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe would wait for its writer, a device never end
+            return None
         lines = list(_first_lines(path))
     except OSError:
         # Gone, unreadable or a folder: not a transcript that can be read now.
@@ -55,7 +59,7 @@ def look_at(path: Path) -> Head | None:
     if not spoken and not titled:
         return None
     folders = tuple(dict.fromkeys(cwd for line in spoken if isinstance(cwd := line.get("cwd"), str) and cwd))
-    if any(_OWN_FOLDER in re.split(r"[/\\]", folder) for folder in folders[:1]):
+    if any(_OWN_FOLDER in re.split(r"[/\\]", folder) for folder in folders[:1]) or any(map(_is_our_own, spoken)):
         return None
     named = path.name.startswith("agent-") or "subagents" in path.parts[-3:-1]
     sidechain = named or (bool(spoken) and all(line.get("isSidechain") is True for line in spoken))
@@ -71,8 +75,14 @@ def look_at(path: Path) -> Head | None:
     return Head(session_file=session_file, folders=folders)
 
 
+def _is_our_own(line: dict[str, Any]) -> bool:
+    """Whether our own worker started the session: the client notes what it was started by."""
+    return str(line.get("entrypoint") or "").startswith(_OWN_ENTRYPOINT)
+
+
 def _is_spoken(line: dict[str, Any]) -> bool:
-    return line.get("type") in _SPOKEN and isinstance(line.get("sessionId"), str) and isinstance(line.get("uuid"), str)
+    kind, session_id, uuid = line.get("type"), line.get("sessionId"), line.get("uuid")
+    return isinstance(kind, str) and kind in _SPOKEN and isinstance(session_id, str) and isinstance(uuid, str)
 
 
 def _first_lines(path: Path) -> Iterator[dict[str, Any]]:

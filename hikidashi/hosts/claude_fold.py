@@ -6,13 +6,19 @@ while the agent was busy, tokens already counted) is bounded, and depends on not
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any
 
 from hikidashi.hosts.claude_back import Before
-from hikidashi.hosts.claude_calls import Call, Calls, TokenCount, trimmed
-from hikidashi.hosts.claude_lines import CALL_BLOCKS, HOST_NAME, LOOKS, SILENT_TYPES, STOPS, TOLD_BLOCKS
+from hikidashi.hosts.claude_calls import Calls, TokenCount, trimmed
+from hikidashi.hosts.claude_envelope import Envelopes, line_key
+from hikidashi.hosts.claude_lines import (
+    BACKGROUND_TOOLS,
+    CALL_BLOCKS,
+    LOOKS,
+    SILENT_TYPES,
+    STOPS,
+    TOLD_BLOCKS,
+)
 from hikidashi.hosts.claude_queue import TypedAhead
 from hikidashi.hosts.claude_speech import hear, is_injected, refusal_words, say
 from hikidashi.hosts.claude_tools import (
@@ -25,128 +31,59 @@ from hikidashi.hosts.claude_tools import (
     notified_ending,
     role_of,
 )
-from hikidashi.hosts.transcript import Event, EventKind, ReadReport, event_keys
+from hikidashi.hosts.transcript import Event, EventKind, ReadReport
 
 __all__ = ["Fold"]
 
-_key: Final = event_keys(HOST_NAME)
 
+class Fold(Envelopes):
+    """State of one pass over one file.
 
-class Fold:
-    """State of one pass over one file. `feed` gives the events of one line object."""
+    `feed` gives the events of one line object. Most lines of a transcript are an answer of the model or the result
+    of a call, so their paths take few steps; the others are as slow as they are rare.
+    """
+
+    __slots__ = ("_calls", "_tokens", "_typed", "before")
 
     def __init__(self, report: ReadReport, seen: set[bytes]) -> None:
-        self._report = report
-        self._seen = seen
+        super().__init__(report, seen)
         self._calls = Calls()
         self._tokens = TokenCount()
         self._typed = TypedAhead()
         #: The part of the file that was not fed, if any; calls are searched there.
         self.before: Before | None = None
-        self._version = ""
-        self._cwd = ""
-        self._branch = ""
 
     def feed(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
-        """The events of one line object; `size` is the length of its line in bytes."""
+        """The events of one line object; `size` is the length of its line in bytes, with its newline."""
         kind = line.get("type")
         if kind == "assistant":
-            return self._assistant(line, number, size)
+            return self.assistant(line, number, size)
         if kind == "user":
-            return self._user(line, number, size)
-        uuid = line.get("uuid")
-        if type(uuid) is str and uuid:
-            self._report.last_uuid = uuid
-        if type(kind) is not str:
-            self._report.skip("no-type")
-            return []
-        if kind in SILENT_TYPES:
-            return []
-        return self._other(kind, line, number)
-
-    @contextmanager
-    def unheard(self) -> Iterator[None]:
-        """Feed lines whose events were taken before: they are remembered, but neither reported nor marked seen."""
-        kept = self._report, self._seen
-        self._report, self._seen = ReadReport(), set()
-        try:
-            yield
-        finally:
-            self._report, self._seen = kept
-
-    # -- what every event of a line shares
-
-    def _base(self, line: dict[str, Any], number: int) -> Event:
-        """An event with the line's envelope. It becomes the line's first event, and further ones copy it."""
-        get = line.get
-        version = get("version")
-        if version != self._version and type(version) is str:
-            self._version = version
-            self._report.versions.add(version)
-        cwd = get("cwd")
-        if type(cwd) is str:
-            self._cwd = cwd
-        branch = get("gitBranch")
-        if type(branch) is str:
-            # What git calls a detached head is no branch.
-            self._branch = "" if branch == "HEAD" else branch
-        at, session_id, uuid = get("timestamp"), get("sessionId"), get("uuid")
-        sidechain = get("isSidechain") is True
-        if type(uuid) is str and uuid:
-            self._report.last_uuid = uuid
-            repeat = self._met(_key(uuid), uuid, sidechain)
-        else:
-            uuid, repeat = "", False
-        return Event(
-            kind="context",
-            line=number,
-            uuid=uuid,
-            at=at if type(at) is str else "",
-            session_id=session_id if type(session_id) is str else "",
-            role="tool",
-            cwd=self._cwd,
-            branch=self._branch,
-            sidechain=sidechain,
-            repeat=repeat,
-        )
-
-    def _met(self, key: bytes, name: str, sidechain: bool) -> bool:
-        """Whether the event of this key was counted before; it is from now on.
-
-        A sub-agent's file may repeat main events with the same uuid (compaction, side questions). Such a copy
-        must not make the main event look seen, so sidechain lines mark a key of their own.
-        """
-        seen = self._seen
-        if key in seen:
-            return True
-        if sidechain:
-            key = _key("sidechain:" + name)
-            if key in seen:
-                return True
-        seen.add(key)
-        return False
+            return self.user(line, number, size)
+        return self.other(line, number)
 
     # -- assistant lines
 
-    def _assistant(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
+    def assistant(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
+        """The events of a line of type `assistant`."""
         message = line.get("message")
         if type(message) is not dict:
             self._report.skip("no-message")
             return []
         base = self._base(line, number)
-        content = message.get("content")
-        model = message.get("model")
+        content, model = message.get("content"), message.get("model")
         if model == "<synthetic>" or line.get("isApiErrorMessage") is True:
             return [say(base, "context", content_text(content))]
         repeat = base.repeat
-        told = self._delivered(base) if self._typed else []
+        told = self._delivered(base) if self._typed.waiting else None
         if type(content) is str:
             content = [{"type": "text", "text": content}]
         events = self._blocks(content, base, repeat, size) if type(content) is list else []
         if not repeat:
             self._tokens.add(message)
         if events:
-            events[0].tokens = self._tokens.take()
+            if self._tokens.waiting:
+                events[0].tokens = self._tokens.take()
             if type(model) is str:
                 for event in events:
                     event.model = model
@@ -159,14 +96,17 @@ class Fold:
             if type(kind) is not str or kind not in TOLD_BLOCKS:
                 continue
             event = base.beside(repeat=repeat) if events else base
-            if kind == "text":
-                text = block.get("text")
-                if type(text) is not str or not text.strip():
-                    continue
-                say(event, "assistant", text)
-            elif kind in CALL_BLOCKS:
+            if kind in CALL_BLOCKS:
                 if not self._call(block, event, size):
                     continue
+            elif kind == "text":
+                text = block.get("text")
+                if type(text) is not str or not text or text.isspace():
+                    continue
+                event.kind = event.role = "assistant"
+                if len(text) > MAX_TEXT:
+                    text, event.truncated = cut(text)
+                event.text = text
             else:
                 self._result(block, event, None, size)
             events.append(event)
@@ -178,21 +118,21 @@ class Fold:
         if type(call_id) is not str or not call_id:
             self._report.skip("call-without-id")
             return False
-        if type(given) is not dict:
-            given = {}
-        elif size > MAX_TEXT:
-            given = trimmed(given)
-        key = _key("result:" + call_id)
+        key = line_key("result:" + call_id)
         event.kind, event.role = "tool_call", "assistant"
-        event.call_id, event.tool, event.input = call_id, tool if type(tool) is str else "", given
+        event.call_id, event.tool = call_id, tool if type(tool) is str else ""
+        if type(given) is dict:
+            event.input = trimmed(given) if size > MAX_TEXT else given
         event.call_line, event.call_uuid = event.line, event.uuid
-        event.repeat = event.repeat or key in self._seen
-        self._calls.hold(Call(call_id, event.tool, given, event.line, event.uuid, size, key))
+        if key in self._seen:
+            event.repeat = True
+        self._calls.hold(event, size, key)
         return True
 
     # -- user lines
 
-    def _user(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
+    def user(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
+        """The events of a line of type `user`."""
         message = line.get("message")
         if type(message) is not dict:
             self._report.skip("no-message")
@@ -207,14 +147,17 @@ class Fold:
             self._report.skip("no-content")
             return []
         repeat = base.repeat
-        results = [block for block in content if type(block) is dict and block.get("type") == "tool_result"]
+        results = content
+        if not (len(content) == 1 and type(content[0]) is dict and content[0].get("type") == "tool_result"):
+            results = [block for block in content if type(block) is dict and block.get("type") == "tool_result"]
+        structured = line.get("toolUseResult")
         events: list[Event] = []
         for block in results:
             event = base.beside(repeat=repeat) if events else base
-            self._result(block, event, line.get("toolUseResult") if len(results) == 1 else None, size)
+            self._result(block, event, structured if len(results) == 1 else None, size)
             events.append(event)
-            if event.refused_by or event.tool in LOOKS or event.tool in STOPS:
-                events += self._consequences(event, line.get("toolUseResult"), repeat)
+            if event.refused_by or event.tool in BACKGROUND_TOOLS:
+                events += self._consequences(event, structured, repeat)
         if len(results) < len(content):
             text = content_text(content)
             if text.strip():
@@ -249,11 +192,14 @@ class Fold:
             call = self._calls.answered(call_id)
             if call is None and self.before:
                 call = self._recall(call_id, "assistant")._calls.answered(call_id)
-            key = call.key if call else _key("result:" + call_id)
-            event.repeat = self._met(key, "result:" + call_id, event.sidechain) or event.repeat
+            key = call[2] if call else line_key("result:" + call_id)
+            if event.sidechain or key in self._seen:
+                event.repeat = self._met(key, "result:" + call_id, event.sidechain) or event.repeat
+            else:
+                self._seen.add(key)
         if call:
-            event.tool, event.input = call.tool, call.input
-            event.call_line, event.call_uuid = call.line, call.uuid
+            made = call[0]
+            event.tool, event.input, event.call_line, event.call_uuid = made.tool, made.input, made.line, made.uuid
         event.kind, event.role = "tool_result", role_of(event.tool)
         task_id = judge(event, block.get("content"), block.get("is_error"), structured)
         if type(structured) is dict:
@@ -292,13 +238,13 @@ class Fold:
             call = self._recall(done.task_id, "user")._calls.ended(done.task_id)
         if call is None:
             return []
-        event = base.beside(repeat=repeat)
-        event.kind, event.role, event.text = "tool_result", role_of(call.tool), done.text
-        event.call_id, event.tool, event.input = call.call_id, call.tool, call.input
-        event.call_line, event.call_uuid = call.line, call.uuid
+        made, event = call[0], base.beside(repeat=repeat)
+        event.kind, event.role, event.text = "tool_result", role_of(made.tool), done.text
+        event.call_id, event.tool, event.input = made.call_id, made.tool, made.input
+        event.call_line, event.call_uuid = made.line, made.uuid
         event.outcome, event.exit_code, event.interrupted = done.outcome, done.exit_code, done.interrupted
-        name = "end:" + call.call_id
-        event.repeat = self._met(_key(name), name, base.sidechain) or repeat
+        name = "end:" + made.call_id
+        event.repeat = self._met(line_key(name), name, base.sidechain) or repeat
         return [event]
 
     # -- text typed while the agent was busy
@@ -326,13 +272,22 @@ class Fold:
             event.line, event.uuid, event.at = typed.line, "", typed.at
             event.session_id = typed.session_id or base.session_id
             name = f"queue:{typed.at}:{typed.text}"
-            event.repeat = self._met(_key(name), name, False)
+            event.repeat = self._met(line_key(name), name, False)
             events.append(say(event, "user", typed.text))
         return events
 
     # -- all other lines
 
-    def _other(self, kind: str, line: dict[str, Any], number: int) -> list[Event]:
+    def other(self, line: dict[str, Any], number: int) -> list[Event]:
+        """The events of a line of neither type."""
+        kind, uuid = line.get("type"), line.get("uuid")
+        if type(uuid) is str and uuid:
+            self._report.last_uuid = uuid
+        if type(kind) is not str:
+            self._report.skip("no-type")
+            return []
+        if kind in SILENT_TYPES:
+            return []
         if kind == "queue-operation":
             return self._queue(line, number)
         if kind == "attachment":

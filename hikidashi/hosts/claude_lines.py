@@ -7,7 +7,16 @@ from typing import Final
 
 from hikidashi.hosts.lines import LineShape
 
-__all__ = ["CALL_BLOCKS", "HOST_NAME", "LOOKS", "SHAPE", "SILENT_TYPES", "STOPS", "TOLD_BLOCKS", "is_silent"]
+__all__ = [
+    "BACKGROUND_TOOLS",
+    "CALL_BLOCKS",
+    "HOST_NAME",
+    "LOOKS",
+    "SHAPE",
+    "SILENT_TYPES",
+    "STOPS",
+    "TOLD_BLOCKS",
+]
 
 #: Name of the host in sources and watermarks.
 HOST_NAME: Final = "claude-code"
@@ -47,9 +56,7 @@ CALL_BLOCKS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 #: Tools that look at background calls, and tools that stop them.
 LOOKS: Final = frozenset({"BashOutput", "TaskOutput", "AgentOutputTool"})
 STOPS: Final = frozenset({"KillShell", "KillBash", "TaskStop"})
-
-#: Lines that back up file contents: up to a fifth of a transcript.
-_SNAPSHOTS: Final = (b'{"type":"file-history-snapshot"', b'{"type": "file-history-snapshot"')
+BACKGROUND_TOOLS: Final = LOOKS | STOPS
 
 _STARTS: Final = re.compile(
     r'\{\s*"(?:parentUuid|logicalParentUuid|type|uuid|isSidechain|sessionId|leafUuid|messageId|cwd|timestamp)"\s*:'
@@ -68,21 +75,3 @@ def _is_line_object(value: dict[str, object]) -> bool:
 
 #: How a line object of Claude Code is found inside a torn line.
 SHAPE: Final = LineShape(starts=_STARTS, whole=_is_line_object)
-
-
-def is_silent(raw: bytes) -> bool:
-    """Whether a line is one of the many that carry nothing, judged without parsing it.
-
-    Only the line object's own type counts, never text inside it: the type must stand before any nested object
-    and any escaped character, and no second object may stand on the line.
-    """
-    own = raw.find(b'"progress"', 0, 1024)
-    if own < 0:
-        if not raw.startswith(_SNAPSHOTS):
-            return False
-        return raw.endswith(b"}") and b"}{" not in raw and b'{"parentUuid"' not in raw and b"\0" not in raw
-    before = raw[1:own].rstrip()
-    if not before.endswith(b'"type":') or b"{" in before or b"[" in before or b"\\" in before:
-        return False
-    # One nested type, the progress's own, is usual. More may be another process's line that was torn into this one.
-    return raw.endswith(b"}") and b"}{" not in raw and b'{"parentUuid"' not in raw and raw.count(b'{"type":', own) <= 1

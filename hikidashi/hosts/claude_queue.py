@@ -44,16 +44,14 @@ class TypedAhead:
     """The queue as far as its lines tell."""
 
     def __init__(self) -> None:
-        self._waiting: list[TypedText] = []
+        #: Elements that are in the queue, or left it and are not told yet.
+        self.waiting: list[TypedText] = []
         self._told: list[str] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._waiting)
 
     def enqueue(self, line: Mapping[str, object], number: int, text: str) -> None:
         """The line put an element into the queue, of which `text` was typed."""
         at, session_id = line.get("timestamp"), line.get("sessionId")
-        self._waiting.append(
+        self.waiting.append(
             TypedText(
                 text=text,
                 line=number,
@@ -61,33 +59,33 @@ class TypedAhead:
                 session_id=session_id if isinstance(session_id, str) else "",
             )
         )
-        del self._waiting[:-MAX_QUEUED]
+        del self.waiting[:-MAX_QUEUED]
 
     def leave(self) -> None:
         """The oldest element left the queue, towards the agent. The lines do not say which; the client is fair."""
-        for typed in self._waiting:
+        for typed in self.waiting:
             if not typed.taken:
                 if typed.repeated or not typed.text:
-                    self._waiting.remove(typed)
+                    self.waiting.remove(typed)
                 typed.taken = True
                 return
 
     def take_back(self, text: str) -> None:
         """The person took an element back: the one with `text`, or the oldest when none has it."""
-        waiting = [typed for typed in self._waiting if not typed.taken]
+        waiting = [typed for typed in self.waiting if not typed.taken]
         chosen = next((typed for typed in waiting if typed.text == text), waiting[0] if waiting else None)
         if chosen:
-            self._waiting.remove(chosen)
+            self.waiting.remove(chosen)
 
     def is_repeated_by(self, *texts: str) -> bool:
         """A prompt line with one of `texts` was written: its element is told by it.
 
         True when the text was told from the queue already, so that the line must not count again.
         """
-        for typed in self._waiting:
+        for typed in self.waiting:
             if typed.text in texts and not typed.repeated:
                 if typed.taken:
-                    self._waiting.remove(typed)
+                    self.waiting.remove(typed)
                 typed.repeated = True
                 return False
         told = next((text for text in self._told if text in texts), None)
@@ -96,8 +94,8 @@ class TypedAhead:
 
     def told_now(self) -> list[TypedText]:
         """The elements that left the queue unrepeated, now that the agent goes on."""
-        told = [typed for typed in self._waiting if typed.taken]
+        told = [typed for typed in self.waiting if typed.taken]
         if told:
-            self._waiting = [typed for typed in self._waiting if not typed.taken]
+            self.waiting = [typed for typed in self.waiting if not typed.taken]
             self._told = [*self._told, *(typed.text for typed in told)][-MAX_TOLD:]
         return told

@@ -21,13 +21,14 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from typing import BinaryIO, Final
 
 import orjson
 
 from hikidashi.hosts.transcript import Position, ReadReport
 
-__all__ = ["CHUNK_BYTES", "Line", "LineShape", "parse_line", "past_newline", "read_lines"]
+__all__ = ["CHUNK_BYTES", "Block", "Line", "LineShape", "parse_line", "past_newline", "read_blocks", "read_lines"]
 
 #: One read of the file. A line longer than this is measured first and read in one piece afterwards.
 CHUNK_BYTES: Final = 1 << 20
@@ -38,6 +39,11 @@ MAX_RESYNCS: Final = 64
 
 #: What a line is: its 0-based number, the offset behind it (and behind its newline), its bytes without newline.
 Line = tuple[int, int, bytes]
+
+#: Lines that follow each other: the number and the offset of the first, their bytes with a newline behind each, and
+#: how many of those newlines the file does not hold yet: 1 for a last line without one. Lines are many, so a step
+#: for each of them is dear.
+Block = tuple[int, int, list[bytes], int]
 
 _NUL_RUN: Final = re.compile(rb"\0+")
 _BLANK: Final = b" \t\r\n"
@@ -65,7 +71,26 @@ def read_lines(
     stop: int | None = None,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Iterator[Line]:
-    """The lines of `stream` after `start`, up to the offset `stop` if given.
+    """The lines of `read_blocks`, one by one."""
+    blocks = read_blocks(
+        stream, start=start, report=report, max_line_bytes=max_line_bytes, stop=stop, chunk_bytes=chunk_bytes
+    )
+    for first, offset, lines, missing in blocks:
+        for number, raw in enumerate(lines, first):
+            offset += len(raw)
+            yield number, offset - missing, raw[:-1]
+
+
+def read_blocks(
+    stream: BinaryIO,
+    *,
+    start: Position,
+    report: ReadReport,
+    max_line_bytes: int,
+    stop: int | None = None,
+    chunk_bytes: int = CHUNK_BYTES,
+) -> Iterator[Block]:
+    """The lines of `stream` after `start`, up to the offset `stop` if given, as they come from each read.
 
     Only the byte `\\n` ends a line. A line above `max_line_bytes` is passed over and counted. A last line without
     newline is given only when it is one whole JSON object; else it stays for the pass that finds it complete.
@@ -78,34 +103,50 @@ def read_lines(
     stream.seek(offset)
     rest = b""
     while chunk := stream.read(chunk_bytes if stop is None else min(chunk_bytes, stop - offset - len(rest))):
-        pieces = (rest + chunk if rest else chunk).split(b"\n")
-        rest = pieces.pop()
-        for raw in pieces:
-            offset += len(raw) + 1
-            if inside and not raw.strip(b"\r"):
-                pass  # the newline of a line that was taken without it
-            elif len(raw) <= max_line_bytes:
-                yield number, offset, raw
-            else:
-                report.skip("too-long")
-            number += 1
+        lines, rest = _split(rest + chunk if rest else chunk)
+        if inside and lines and not lines[0].strip(b"\r\n"):
+            # The newline of a line that was taken without it.
+            offset, number, inside = offset + len(lines.pop(0)), number + 1, False
+        if lines:
             inside = False
+            size = sum(map(len, lines))
+            if size <= max_line_bytes:
+                yield number, offset, lines, 0
+            else:
+                yield from _within(lines, number, offset, max_line_bytes, report)
+            offset, number = offset + size, number + len(lines)
         if len(rest) >= chunk_bytes:
             further = _bytes_to_newline(stream, chunk_bytes, stop)
             if further is None:
                 break
-            length = len(rest) + further
+            length = len(rest) + further + 1
             rest = b""
-            if length <= max_line_bytes:
+            if length - 1 <= max_line_bytes:
                 stream.seek(offset)
-                yield number, offset + length + 1, stream.read(length)
+                yield number, offset, [stream.read(length)], 0
             else:
                 report.skip("too-long")
-            offset += length + 1
-            number += 1
+            offset, number = offset + length, number + 1
             stream.seek(offset)
     if rest:
         yield from _unfinished(stream, offset, number, max_line_bytes, stop)
+
+
+def _split(data: bytes) -> tuple[list[bytes], bytes]:
+    """The whole lines of `data`, each with its newline, and what stands behind the last of them."""
+    lines = BytesIO(data).readlines()
+    return lines, b"" if lines[-1].endswith(b"\n") else lines.pop()
+
+
+def _within(lines: list[bytes], number: int, offset: int, max_line_bytes: int, report: ReadReport) -> Iterator[Block]:
+    """Each line as a block of its own, without those above the limit."""
+    for raw in lines:
+        if len(raw) - 1 <= max_line_bytes:
+            yield number, offset, [raw], 0
+        else:
+            report.skip("too-long")
+        offset += len(raw)
+        number += 1
 
 
 def past_newline(stream: BinaryIO, start: Position) -> Position:
@@ -136,7 +177,7 @@ def _bytes_to_newline(stream: BinaryIO, chunk_bytes: int, stop: int | None) -> i
     return None
 
 
-def _unfinished(stream: BinaryIO, offset: int, number: int, max_line_bytes: int, stop: int | None) -> Iterator[Line]:
+def _unfinished(stream: BinaryIO, offset: int, number: int, max_line_bytes: int, stop: int | None) -> Iterator[Block]:
     """The last line, which has no newline yet: only when it is whole. A cut object never parses."""
     stream.seek(offset)
     raw = stream.read(min(max_line_bytes, stop - offset if stop is not None else max_line_bytes) + 1)
@@ -147,7 +188,7 @@ def _unfinished(stream: BinaryIO, offset: int, number: int, max_line_bytes: int,
     except (ValueError, RecursionError):
         return
     if whole:
-        yield number, offset + len(raw), raw
+        yield number, offset, [raw + b"\n"], 1
 
 
 def json_value(raw: bytes) -> object:

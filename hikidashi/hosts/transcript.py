@@ -51,9 +51,10 @@ RefusedBy = Literal["", "person", "host"]
 
 
 def event_key(host: str, uuid: str) -> bytes:
-    """The 16 bytes under which an event counts as seen: a hash over the host's name and the event's uuid.
+    """The 16 bytes under which an event counts as seen.
 
-    Path and session ID stay out, because resumed, forked and sub-agent files repeat events under other ones.
+    The bytes of a plain UUID, which nobody else has; of any other text a hash, over the host's name too. Path
+    and session ID stay out, because resumed, forked and sub-agent files repeat events under other ones.
     """
     return event_keys(host)(uuid)
 
@@ -61,8 +62,16 @@ def event_key(host: str, uuid: str) -> bytes:
 def event_keys(host: str) -> Callable[[str], bytes]:
     """`event_key` for one host, for reading: a key is made for every line and every call."""
     started = blake2b(f"{host}\0".encode(), digest_size=16)
+    unhex = bytes.fromhex
 
     def key(uuid: str) -> bytes:
+        if len(uuid) == 36 and uuid[8:24:5] == "----":
+            try:
+                plain = unhex(uuid.replace("-", ""))
+            except ValueError:
+                plain = b""
+            if len(plain) == 16:
+                return plain
         hasher = started.copy()
         hasher.update(uuid.encode("utf-8", "replace"))
         return hasher.digest()
@@ -70,9 +79,13 @@ def event_keys(host: str) -> Callable[[str], bytes]:
     return key
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Event:
-    """One thing that happened in a session. Not frozen: it is made once per line, on the hot path."""
+    """One thing that happened in a session.
+
+    Neither frozen nor with slots, since one is made for every line: a reader makes it with `Event.__new__` and
+    sets the fields that have no default and those that differ from it; the class answers for the others.
+    """
 
     kind: EventKind
     #: 0-based line of the file it stands on (of the result, for a `tool_result`).
@@ -96,6 +109,7 @@ class Event:
     #: Tool calls and results: the call's ID, the tool's name and its input.
     call_id: str = ""
     tool: str = ""
+    #: Read-only, as `tokens` and `result` are: events share them.
     input: dict[str, object] = field(default_factory=dict)
     #: Line and uuid of the call (a result has its own in `line` and `uuid`); -1 and '' when unknown.
     call_line: int = -1
@@ -119,18 +133,16 @@ class Event:
 
     def beside(self, *, repeat: bool) -> Event:
         """Another event of the same line, of kind `context` until it is told otherwise."""
-        return Event(
-            kind="context",
-            line=self.line,
-            uuid=self.uuid,
-            at=self.at,
-            session_id=self.session_id,
-            role="tool",
-            cwd=self.cwd,
-            branch=self.branch,
-            sidechain=self.sidechain,
-            repeat=repeat,
-        )
+        event = Event.__new__(Event)
+        event.kind, event.role = "context", "tool"
+        event.line, event.uuid, event.at, event.session_id = self.line, self.uuid, self.at, self.session_id
+        event.cwd, event.branch, event.sidechain, event.repeat = self.cwd, self.branch, self.sidechain, repeat
+        return event
+
+
+# The defaults that a dataclass makes anew for each instance: events without them share these.
+Event.input = {}
+Event.tokens = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

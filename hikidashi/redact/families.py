@@ -87,8 +87,6 @@ class Family:
     infix: bool = False
     #: Characters before the prefix that rule it out, for prefixes that base64 or identifiers may hold.
     not_after: str = ""
-    #: Random base64 follows: `+` and `/` may come at once, so the cheap test of `Prefilter` cannot see it.
-    base64: bool = False
     #: Last word on a whole body.
     check: Callable[[str], bool] | None = None
     _run: re.Pattern[str] = field(init=False, repr=False, compare=False)
@@ -173,7 +171,6 @@ def family(
     exact: bool = False,
     infix: bool = False,
     not_after: str = "",
-    base64: bool = False,
     check: Callable[[str], bool] | None = None,
 ) -> Family:
     """A row of the table; `prefixes` are separated by spaces."""
@@ -186,6 +183,5 @@ def family(
         exact=exact,
         infix=infix,
         not_after=not_after,
-        base64=base64,
         check=check,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final
 
 from hikidashi.redact.values import split_words, word_set
@@ -33,7 +34,7 @@ _PASSWORD_ENDINGS: Final = ("password", "passwd", "passphrase", "passwort", "pas
 #: Words that may follow the deciding one.
 _SUFFIXES: Final = word_set(
     "value val prod production dev development stage staging test live sandbox base64 b64 plain plaintext raw new "
-    "old current default root admin env var str string literal text v primary secondary main backup local remote"
+    "old current default root admin env var str string literal text v primary secondary main backup local remote base"
 )
 #: `KEY` alone proves nothing; after one of these it does.
 _KEY_KINDS: Final = word_set(
@@ -56,8 +57,8 @@ _NOT_BEFORE: Final = {
         "operator string identifier number keyword comment punctuation whitespace"
     ),
     "password": word_set(
-        "no is has use with invalid missing expired bad show hide forgot forgotten require requires required confirm "
-        "verify check validate allow disable enable toggle wrong incorrect need needs without visible hash"
+        "1 no is has use with invalid missing expired bad show hide forgot forgotten require requires required "
+        "check validate allow disable enable toggle wrong incorrect need needs without hash"
     ),
     "secret": word_set("no is has use with invalid missing image pull tls the a any in from"),
     "auth": word_set("no is has use with require requires require enable disable skip type the"),
@@ -65,6 +66,7 @@ _NOT_BEFORE: Final = {
 _ENDS: Final = word_set("credential credentials creds cred")
 
 
+@lru_cache(maxsize=4096)
 def judge_name(name: str) -> Strength:
     """How much an identifier proves: its last word decides, the one before it qualifies."""
     words = split_words(name.rpartition(".")[2] or name)

@@ -57,7 +57,7 @@ _COOKIE: Final = re.compile(
     re.IGNORECASE,
 )
 _COOKIE_OPTION: Final = re.compile(
-    r"(?:\s-b|--cookie)[ \t=]{1,4}[\"'\\]{0,4}(?P<secret>[\w.\-%]{1,80}=[^\n\"'`\\]{4,4096}+)", re.IGNORECASE
+    r"--cookie[ \t=]{1,4}[\"'\\]{0,4}(?P<secret>[\w.\-%]{1,80}=[^\n\"'`\\]{4,4096}+)", re.IGNORECASE
 )
 _COOKIE_ATTRIBUTES: Final = word_set("path domain expires max-age secure httponly samesite partitioned priority")
 
@@ -76,7 +76,8 @@ def find_url_passwords(text: str, low: str) -> Iterator[Secret]:
         elif (place := _password_in_url(text, at)) is not None:
             yield Secret("url-password", *place)
         at = text.find("://", at)
-    yield from _find_dsn_passwords(text)
+    if "@" in text:
+        yield from _find_dsn_passwords(text)
 
 
 def _password_in_url(text: str, at: int) -> tuple[int, int] | None:
@@ -149,12 +150,6 @@ def find_cookies(text: str, low: str) -> Iterator[Secret]:
             if name not in _COOKIE_ATTRIBUTES and not is_placeholder(text[start:end]):
                 yield Secret("cookie", start, end)
         at = low.find("cookie", at + 6 if match is None else match.end())
-    at = low.find(" -b ") if "curl" in low else -1
-    while at >= 0:
-        match = _COOKIE_OPTION.match(text, at)
-        if match is not None and "curl" in command_before(low, at) and not is_placeholder(match["secret"]):
-            yield Secret("cookie", *match.span("secret"))
-        at = low.find(" -b ", at + 4)
 
 
 def find_signatures(text: str, low: str) -> Iterator[Secret]:

@@ -1,7 +1,7 @@
 """The cheap look at a text that says which families of tokens are worth looking for.
 
-Nearly all text holds no token, and a hundred searches over all of it would be slow. A token contains a run of
-at least twenty characters of `A-Za-z0-9_-.~`; such runs are rare in prose and a small part of logs. Only they
+Nearly all text holds no token, and a hundred searches over all of it would be slow. A token is a run of at
+least twenty characters of `A-Za-z0-9` and a few signs; such runs are rare in prose and a part of logs. Only they
 are searched for prefixes.
 """
 
@@ -15,13 +15,15 @@ from hikidashi.redact.families import CUT_LENGTH, Family
 
 __all__ = ["MINIMUM_RUN", "Prefilter", "long_runs"]
 
-#: No token is shorter, but for one that the end of the text cuts off: the last run counts whatever its length.
+#: No token is shorter, but for one that the end of the text cuts off: the last run counts from `_CUT_RUN` on.
 MINIMUM_RUN: Final = 20
+#: The shortest prefix and what must be left of the body.
+_CUT_RUN: Final = 2 + CUT_LENGTH
 
-_RUN_CHARACTERS: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~")
+#: Letters, digits and what else stands in tokens and their prefixes.
+_RUN_CHARACTERS: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~+/=%$")
 _MARK: Final = bytes(ord("a") if code in _RUN_CHARACTERS else ord(" ") for code in range(256))
 _SPLIT: Final = bytes(code if code < 128 and chr(code).isalnum() else ord(" ") for code in range(256))
-_SHORTEST_PREFIX: Final = 2
 #: What may stand behind a token that the end of the text cuts off.
 _AFTER_CUT: Final = b"\"'`\n\r)}] "
 _NEEDLE: Final = b"a" * MINIMUM_RUN
@@ -44,7 +46,7 @@ def long_runs(data: bytes) -> bytes:
         start = marked.find(_NEEDLE, end)
     tail = data.rstrip(_AFTER_CUT)
     last = tail[marked.rfind(b" ", 0, len(tail)) + 1 :]
-    if len(last) >= _SHORTEST_PREFIX + CUT_LENGTH:
+    if len(last) >= _CUT_RUN:
         runs.add(last)
     return b" ".join(runs)
 
@@ -57,39 +59,35 @@ class Prefilter:
     """
 
     def __init__(self, families: Iterable[Family]) -> None:
-        #: Prefixes that are looked for in the whole text, and in all runs.
-        self._everywhere: list[tuple[str, Family]] = []
-        self._in_runs: list[tuple[bytes, Family]] = []
+        #: Prefixes that are looked for in all runs, without looking at words.
+        self._anywhere: list[tuple[bytes, Family]] = []
         #: The word that a prefix starts with, or the first characters of one -> prefixes.
         self._by_word: dict[bytes, list[tuple[bytes, Family]]] = {}
         self._by_head: dict[bytes, list[tuple[bytes, Family]]] = {}
         for family in families:
             for prefix in family.prefixes:
-                word = _first_word(prefix)
-                if family.base64 or not _RUN_CHARACTERS.issuperset(prefix.encode()):
-                    self._everywhere.append((prefix, family))
-                elif family.infix or len(prefix) < _HEAD:
-                    self._in_runs.append((prefix.encode(), family))
-                elif word == prefix:
-                    self._by_head.setdefault(prefix[:_HEAD].encode(), []).append((prefix.encode(), family))
+                encoded = prefix.encode()
+                assert _RUN_CHARACTERS.issuperset(encoded), prefix
+                word = _first_word(prefix).encode()
+                if family.infix or len(prefix) < _HEAD:
+                    self._anywhere.append((encoded, family))
+                elif word == encoded:
+                    self._by_head.setdefault(encoded[:_HEAD], []).append((encoded, family))
                 else:
-                    self._by_word.setdefault(word.encode(), []).append((prefix.encode(), family))
+                    self._by_word.setdefault(word, []).append((encoded, family))
 
-    def worth_looking(self, text: str, joined: bytes) -> list[Family]:
-        """The families to look for in `text`; `joined` holds its `long_runs`, one space between two."""
+    def worth_looking(self, runs: bytes) -> list[Family]:
+        """The families that may have a token in the text whose `long_runs` these are."""
+        if not runs:
+            return []
+        words = set(runs.translate(_SPLIT).split())
+        # The letter of an escape such as `\\n` sticks to the word after it: such words count without it too.
+        words |= {word[1:] for word in words if word[0] in b"nrtbf"}
+        candidates = [self._by_word[word] for word in words & self._by_word.keys()]
+        candidates += [self._by_head[head] for head in {word[:_HEAD] for word in words} & self._by_head.keys()]
         chosen: dict[int, Family] = {}
-        if joined:
-            words = set(joined.translate(_SPLIT).split())
-            # The letter of an escape such as `\\n` sticks to the word after it: such words count without it too.
-            words |= {word[1:] for word in words if word[0] in b"nrtbf"}
-            candidates = [self._by_word[word] for word in words & self._by_word.keys()]
-            candidates += [self._by_head[head] for head in {word[:_HEAD] for word in words} & self._by_head.keys()]
-            candidates.append(self._in_runs)
-            for prefix, family in chain.from_iterable(candidates):
-                if prefix in joined:
-                    chosen[id(family)] = family
-        for needle, family in self._everywhere:
-            if needle in text:
+        for prefix, family in chain(self._anywhere, *candidates):
+            if prefix in runs:
                 chosen[id(family)] = family
         return list(chosen.values())
 

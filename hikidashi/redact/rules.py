@@ -39,9 +39,9 @@ class Context:
     find: Callable[[str, str], Iterator[Secret]]
     #: What `find` yields: (kind, provider, shape in words).
     shapes: tuple[tuple[str, str, str], ...]
-    #: Run where one of these (lower case) occurs …
+    #: Run only where one of these (lower case) occurs; () for no such condition.
     needles: tuple[str, ...] = ()
-    #: … or, instead, where this is found in the text's long runs of token characters (see `prefilter`).
+    #: Run only where this is found in the text's long runs of token characters (see `prefilter`).
     runs: re.Pattern[bytes] | None = None
 
 
@@ -65,8 +65,8 @@ CONTEXTS: Final = (
     ),
     Context(
         find=keys.find_putty,
-        shapes=(("private-key", "PuTTY", "the lines after `Private-Lines:`"),),
         needles=("private-lines:",),
+        shapes=(("private-key", "PuTTY", "the lines after `Private-Lines:`"),),
     ),
     Context(
         find=keys.find_jwt,
@@ -104,13 +104,13 @@ CONTEXTS: Final = (
     ),
     Context(
         find=places.find_url_passwords,
-        needles=("://", "@tcp(", "oracle:thin:"),
+        needles=("://", "@"),
         shapes=(
             (
                 "url-password",
                 "any",
-                "the password in `scheme://user:password@host` of any scheme, a random value in the "
-                "user's place, Go's `user:password@tcp(host)`, Oracle's `thin:user/password@`",
+                "the password in `scheme://user:…@host` of any scheme, a random value in the "
+                "user's place, Go's `user:…@tcp(host)`, Oracle's `thin:user/…@`",
             ),
             ("slack-webhook", "Slack", "the path of `hooks.slack.com/services/…`"),
             ("discord-webhook", "Discord", "the path of `discord.com/api/webhooks/…`"),
@@ -125,12 +125,12 @@ CONTEXTS: Final = (
     ),
     Context(
         find=places.find_cookies,
-        needles=("cookie", " -b "),
+        needles=("cookie",),
         shapes=(("cookie", "any", "what `Cookie:` and `Set-Cookie:` headers, `--cookie` and curl's `-b` hold"),),
     ),
     Context(
         find=places.find_signatures,
-        needles=("sig=", "signature="),
+        runs=re.compile(rb"(?i:sig|signature)="),
         shapes=(
             (
                 "url-signature",
@@ -161,6 +161,22 @@ CONTEXTS: Final = (
                 "values after `config set …token`, `.netrc`'s `password`, `IDENTIFIED BY`",
             ),
         ),
+    ),
+    Context(
+        find=commands.find_secret_commands,
+        needles=("secret",),
+        shapes=(
+            (
+                "secret",
+                "command lines",
+                "arguments of `gh secret set`, `fly secrets set`, `kubectl create secret generic` and such",
+            ),
+        ),
+    ),
+    Context(
+        find=names.find_valued,
+        needles=("value",),
+        shapes=(("secret", "Kubernetes, ECS", "`value` beside a `name` that names a secret"),),
     ),
     Context(
         find=names.find_named,

@@ -26,9 +26,6 @@ _MARKER: Final = re.compile(r"\[redacted:(?P<kind>[a-z0-9\-]{0,60}+)(?P<close>\]
 _KINDS: Final = frozenset(kinds())
 _PREFILTER: Final = Prefilter(FAMILIES)
 
-_BY_RUNS: Final = tuple((context, context.runs) for context in CONTEXTS if context.runs is not None)
-_BY_NEEDLES: Final = tuple(context for context in CONTEXTS if context.runs is None)
-
 #: Kinds that say the least about what was found: a more exact kind in the same place wins.
 _VAGUE: Final = {"secret": 2, "password": 2, "authorization": 2, "cookie": 2, "url-password": 1, "url-signature": 1}
 
@@ -99,17 +96,14 @@ def _scan(text: str) -> list[Secret]:
     runs = long_runs(text.encode("utf-8", "replace"))
     low = _lower(text)
     found: list[Secret] = []
-    for family in _PREFILTER.worth_looking(text, runs):
+    for family in _PREFILTER.worth_looking(runs):
         found += family.find(text)
-    if runs:
-        for context, pattern in _BY_RUNS:
-            if pattern.search(runs):
-                found += context.find(text, low)
-    for context in _BY_NEEDLES:
-        for needle in context.needles:
-            if needle in low:
-                found += context.find(text, low)
-                break
+    for context in CONTEXTS:
+        if context.runs is None or (runs and context.runs.search(runs)):
+            for needle in context.needles or ("",):
+                if needle in low:
+                    found += context.find(text, low)
+                    break
     return _with_content(text, found) if found else found
 
 

@@ -43,7 +43,7 @@ _CLOUDS: Final = (
     family("alibaba-key", "Alibaba Cloud", "LTAI", ALNUM, 16, not_after=_IN_BASE64, check=_has_digit),
     family("aws-access-key-id", "AWS", "AKIA ABIA ACCA", DIGITS_AND_CAPITALS, 16, exact=True),
     family("aws-access-key-id", "AWS", "ASIA", DIGITS_AND_CAPITALS, 16, exact=True, check=_has_digit),
-    family("aws-bedrock-key", "AWS", "ABSK bedrock-api-key-", _BASE64, 60, not_after=_IN_BASE64, base64=True),
+    family("aws-bedrock-key", "AWS", "ABSK bedrock-api-key-", _BASE64, 60, not_after=_IN_BASE64),
     family("aws-session-token", "AWS", "IQoJb3JpZ2lu FwoGZXIvYXdz FQoGZXIvYXdz", r"A-Za-z0-9+/=%", 60),
     family("azure-client-secret", "Azure", "Q~", r"A-Za-z0-9_.~\-", 37, infix=True, check=_is_azure_client_secret),
     family("azure-devops-token", "Azure", "AZDO", ALNUM, 84, exact=True, infix=True, check=_has_digit),
@@ -138,7 +138,7 @@ _PAYMENT: Final = (
     family("square-token", "Square", "EAAA", WORD, 60, not_after=_IN_BASE64, check=_is_mixed_case),
     family("square-token", "Square", "sq0csp- sq0atp-", WORD, 22),
     family("stripe-key", "Stripe", "sk_live_ sk_test_ rk_live_ rk_test_", ALNUM, 24),
-    family("stripe-webhook-secret", "Stripe", "whsec_", _BASE64, 24, base64=True),
+    family("stripe-webhook-secret", "Stripe", "whsec_", _BASE64, 24),
 )
 
 _MESSAGES: Final = (
@@ -166,7 +166,7 @@ _WORK: Final = (
     family("dynatrace-token", "Dynatrace", "dt0c01. dt0s01. dt0s16.", "A-Z0-9.", 80),
     family("figma-token", "Figma", "figd_ figu_ figo_", WORD, 36),
     family("grafana-token", "Grafana", "glsa_", r"A-Za-z0-9_", 40),
-    family("grafana-token", "Grafana", "glc_", _BASE64, 32, base64=True),
+    family("grafana-token", "Grafana", "glc_", _BASE64, 32),
     family("hubspot-token", "HubSpot", "pat-na1- pat-na2- pat-eu1- pat-ap1-", r"0-9a-fA-F\-", 36),
     family("linear-key", "Linear", "lin_api_ lin_oauth_ lin_wh_", ALNUM, 32),
     family("meta-token", "Meta", "EAA", ALNUM, 80, not_after=_IN_BASE64, check=_is_mixed_case),

@@ -85,8 +85,8 @@ _MEASURE: Final = re.compile(
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PROSE: Final = re.compile(
     r"(?i)\s(?:is|are|was|must|should|cannot|can|will|the|a|an|your|has|have|to|for|of|and|or|not|be|with|in)\s"
-    r"|[.!?:…]$|^(?:enter|invalid|missing|please|confirm|forgot|reset|change|new|old|current|wrong|incorrect|show"
-    r"|hide|no|must|update|set|repeat|choose|create|generate|rotate)\s"
+    r"|^[A-Za-z,;' \-]+[.!?:…]$|^(?:enter|invalid|missing|please|confirm|forgot|reset|change|new|old|current|wrong"
+    r"|incorrect|show|hide|no|must|update|set|repeat|choose|create|generate|rotate)\s"
 )
 
 
@@ -101,10 +101,13 @@ def is_variable(value: str) -> bool:
         return True
     if value.endswith(("...", "…")) and len(value) <= 16:
         return True
-    # A bracket that closes something around the value sticks to it: `"${{ secrets.X }}}`.
+    # A bracket or comma that belongs to what is around the value sticks to it: `"${{ secrets.X }}}`.
+    core = value.rstrip("})]>,;")
+    if core.isupper() and core.replace("_", "").isalpha() and not SECRET_WORDS.isdisjoint(split_words(core)):
+        return True  # `PASSWORD`, `YOUR_TOKEN`: what a manual writes
     return (
         _VARIABLE.fullmatch(value) is not None
-        or _VARIABLE.fullmatch(value.rstrip("})]>,;")) is not None
+        or _VARIABLE.fullmatch(core) is not None
         or (len(set(value.lower()) - set("x*.•-_ ")) == 0)
     )
 

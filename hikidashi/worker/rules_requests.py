@@ -60,8 +60,14 @@ def _cure_of(entry: Entry) -> str:
     return ""
 
 
+#: A proof that says no more than this beside its title is left out.
+_SUCCESS: Final = frozenset({"succeeded"})
+
+
 def _without(proof: str, title: str) -> str:
-    """`commit 1a2b3c4 on main: <title>` without the title that stands before it already."""
+    """`commit 1a2b3c4 on main: <title>` without the title that stands before it already; '' when nothing is left."""
+    if set(content(proof)) - set(content(title)) <= _SUCCESS:  # "Deployed: `x`. `x` succeeded"
+        return ""
     head, found, tail = proof.partition(title)
     return head.rstrip(" :,;-–—") if found and not tail.strip(" .") and head.strip() else proof
 

@@ -114,13 +114,19 @@ def _evidence(entry: Entry) -> list[str]:
     """Why, and the quote with who said it."""
     parts: list[str] = []
     why = mute_references(text_block(entry.why, _MAX_WHY, _place(entry.source)))
-    if why and not _only_quotes(entry):
+    if why and (_said_already(entry) or not _only_quotes(entry)):
         parts.append(_WHY + why)
     said = f"{speaker(entry.trust)}, {minute(entry.source.at)[:10]}"
     quote = mute_references(quoted(entry.quote, _MAX_QUOTE, said))
-    if quote:
+    if quote and not _said_already(entry):
         parts.append(quote)
     return parts
+
+
+def _said_already(entry: Entry) -> bool:
+    """Whether a quote that is not certainly the user's stands in the record's words as it is: once is enough."""
+    quote = normal(clean(entry.quote))
+    return entry.trust != "user" and any(quote in normal(clean(text)) for text in (entry.title, entry.body, entry.why))
 
 
 def _only_quotes(entry: Entry) -> bool:

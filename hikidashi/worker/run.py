@@ -68,6 +68,7 @@ def run_consolidation(
     except Busy as exc:
         report.outcome, report.message = "busy", str(exc)
         return report
+    report.started_at = held.claim.started_at  # not before: the run that held it until now has ended then
     bench = Bench.open(workspace, connection, clock, checkpoint)
     run = _Run(bench=bench, settings=settings, held=held, report=report, began=began, sleep=sleep)
     try:

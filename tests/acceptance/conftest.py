@@ -11,11 +11,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.commands import Commands
 
 #: Runs `hikidashi ARGS…` in a folder and gives the finished process.
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -45,6 +47,7 @@ def hikidashi(home: Path) -> Command:
         done = subprocess.run(
             [sys.executable, "-m", "hikidashi", *arguments],
             cwd=cwd,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},  # this checkout, wherever we run
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -66,3 +69,10 @@ def hikidashi_json(hikidashi: Command) -> Callable[..., Any]:
         return json.loads(hikidashi(*arguments, "--json", cwd=cwd, code=code, timeout=timeout).stdout)
 
     return call
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Commands]:
+    """The command line, in forked processes."""
+    with Commands() as commands:
+        yield commands

@@ -154,6 +154,17 @@ def test_a_file_that_was_written_anew_is_read_from_its_start(tmp_path: Path) -> 
         assert here.extract(path).new == []
 
 
+def test_a_state_of_another_version_is_not_continued(tmp_path: Path) -> None:
+    session = open_session()
+    path = session.write(tmp_path / "s.jsonl")
+    with desk(tmp_path / "shop") as here:
+        here.extract(path)
+        here.connection.execute("UPDATE watermarks SET state = '{\"version\": 0}'")
+        session.user("Use Postgres instead of SQLite for the job queue.")
+        session.write(path)
+        assert told(here.extract(path).new) == [("decision", "", "Use Postgres instead of SQLite for the job queue")]
+
+
 def test_a_shrunk_file_adds_nothing(tmp_path: Path) -> None:
     session = busy_session()
     path = session.write(tmp_path / "s.jsonl")

@@ -490,3 +490,13 @@ def test_a_changed_outcome_of_a_settled_session_is_told_once_more(tmp_path: Path
     (second,) = grow()
     assert (first.status, second.status) == ("open", "done")
     assert first.id != second.id
+
+
+@pytest.mark.parametrize("at", ["", "yesterday", "2026-99-99T00:00:00Z", "20"])
+def test_a_session_without_usable_times_is_taken_all_the_same(tmp_path: Path, at: str) -> None:
+    session = Session()
+    session.user("Use Postgres instead of SQLite for the job queue.")
+    for line in session.lines:
+        line["timestamp"] = at
+    (entry,) = captured(session, tmp_path)
+    assert entry.source.at == "1970-01-01T00:00:00.000Z"

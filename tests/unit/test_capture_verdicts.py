@@ -54,6 +54,7 @@ def test_a_verdict_needs_something_that_says_it(
      "E   redis.ConnectionError: refused"),
     ("pkg/pay.go:12:3: ineffectual assignment to total (ineffassign)\n1 issues",
      "pkg/pay.go:12:3: ineffectual assignment to total (ineffassign)"),
+    ("_____ ERROR at setup of test_a _____\nfixture 'cart' came too late", "ERROR at setup of test_a"),
     ("all good\n0 errors", ""),
     ("[lint] ERROR task failed", ""),
     ("", ""),

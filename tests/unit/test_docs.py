@@ -43,6 +43,14 @@ def test_every_setting_and_exit_code_is_on_its_page() -> None:
         assert f"| {getattr(errors, name).exit_code} | `{name}` |" in codes
 
 
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in sorted(DOCS.glob("*.md")))])
+def test_links_between_the_pages_lead_somewhere(page: str) -> None:
+    path = DOCS.parent / page
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8")):
+        if not target.startswith(("http:", "https:")):
+            assert (path.parent / target).exists(), target
+
+
 def test_every_error_has_an_exit_code_of_its_own_and_stands_in_the_tree() -> None:
     codes = [getattr(errors, name).exit_code for name in errors.__all__]
     assert len(codes) == len(set(codes))

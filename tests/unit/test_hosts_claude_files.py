@@ -100,6 +100,9 @@ def test_the_configured_folder_is_used(home: Path, tmp_path: Path) -> None:
 
 def test_sessions_of_our_own_worker_are_passed_over(home: Path) -> None:
     path = put(home, "-w--hikidashi-scratch", "s.jsonl", cwd="/w/.hikidashi/scratch")
+    session = Session(cwd="/w")
+    session.user("merge these records", entrypoint="hikidashi-worker")
+    session.write(home / ".claude/projects/-w/t.jsonl")
     assert names(home, "/w") == []
     assert recognise(path) is None
 

@@ -185,3 +185,16 @@ def test_the_oldest_comes_first_whatever_the_order_of_the_batch() -> None:
     forward.integrate(*batch)
     backward.integrate(*reversed(batch))
     assert forward.tree == backward.tree
+
+
+def test_a_proof_that_only_repeats_the_title_is_not_said_twice() -> None:
+    desk = Desk()
+    desk.integrate(
+        entry(1, "request", "Deployed: `aws s3 cp dist`", body="- `aws s3 cp dist` succeeded", status="done"),
+        entry(2, "request", "Build with yarn", body="- pushed to main", status="done", session="s2"),
+    )
+    lines = [line for line in desk.text("summary").splitlines() if line.startswith("- ")]
+    assert sorted(line.partition(": ")[2] for line in lines) == [
+        "Build with yarn. pushed to main",
+        "Deployed: `aws s3 cp dist`",
+    ]

@@ -1,0 +1,81 @@
+"""`status`: what waits, what ran last, and why nothing happened if nothing did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from hikidashi.cli.context import opened
+from hikidashi.cli.output import amount, emit_json, json_option, note, shown_time, size, table
+from hikidashi.worker.status import workspace_status
+
+__all__ = ["status_command"]
+
+
+@click.command("status")
+@json_option
+def status_command(as_json: bool) -> None:
+    """What waits, what ran last, and why nothing happened if nothing did.
+
+    It only looks: no lock is taken and nothing is mended.
+    """
+    with opened() as here:
+        status = workspace_status(here.workspace, here.settings, here.connection)
+    if as_json:
+        emit_json(status)
+    else:
+        _show(status)
+
+
+def _show(status: Mapping[str, Any]) -> None:
+    rows = [
+        ("workspace", str(status["workspace"])),
+        ("engine", f"{status['engine']}\n{status['engine_reason']}"),
+        ("staged", _staged(status["staging"])),
+    ]
+    if status["last_run"]:
+        rows.append(("last run", _last_run(status["last_run"])))
+    if status["claim"]:
+        rows.append(("claim", str(status["claim"]["reason"])))
+    if status["idle_reason"]:
+        rows.append(("idle", str(status["idle_reason"])))
+    step = _next_step(status)
+    if step:
+        rows.append(("next", step))
+    table(("", ""), rows)
+    for path, message in status["read_only"].items():
+        note(f"{path} is read-only to runs until it is mended: {message}")
+    if status["unfinished_publication"] and not (status["claim"] and status["claim"]["alive"]):
+        note("a run was stopped while it published; the next `hikidashi consolidate` finishes it")
+
+
+def _staged(staging: Mapping[str, Any]) -> str:
+    lines = [f"{amount(staging['entries'], 'entry', 'entries')}, {size(staging['bytes'])}"]
+    if staging["over_threshold"]:
+        lines.append(str(staging["over_threshold"]))
+    if staging["invalid"]:
+        lines.append(f"{amount(staging['invalid'], 'file')} cannot be read; the next run sets them aside")
+    if staging["quarantined"]:
+        lines.append(f"{amount(staging['quarantined'], 'file')} set aside in .hikidashi/staging/quarantine/")
+    if staging["batch_limit"] is not None:
+        lines.append(f"the next run takes at most {staging['batch_limit']}, since a run failed over its entries")
+    return "\n".join(lines)
+
+
+def _last_run(run: Mapping[str, Any]) -> str:
+    counted = f"{amount(run['consumed'], 'entry', 'entries')} worked in, {run['remaining']} left"
+    lines = [f"{run['outcome']}, {shown_time(run['started_at'])} UTC: {counted}, {run['seconds']:.1f} s"]
+    if run["outcome"] != "done" and run["message"]:
+        lines.append(str(run["message"]))
+    return "\n".join([*lines, f"`hikidashi show {run['run_id'][:12]}`"])
+
+
+def _next_step(status: Mapping[str, Any]) -> str:
+    """The command that moves things on; '' while a run goes, and where the line above names it."""
+    if status["paused_at"] or (status["claim"] and status["claim"]["alive"]):
+        return ""
+    if status["staging"]["entries"] or status["staging"]["pending"]:
+        return "" if "`hikidashi" in str(status["idle_reason"]) else "`hikidashi consolidate`"
+    return "`hikidashi extract` reads what is new in your sessions"

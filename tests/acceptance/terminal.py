@@ -1,0 +1,83 @@
+"""A command on a terminal of its own (a pty): what it shows, and what a person types."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-9;?]*[a-zA-Z]|\][^\x07]*\x07)")
+
+
+@dataclass
+class Terminal:
+    """One process on a pty; `close` waits for its end."""
+
+    arguments: list[str]
+    cwd: Path
+    columns: int = 80
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.raw = b""
+        self._pid, self._fd = pty.fork()
+        if self._pid == 0:  # the child
+            try:
+                os.chdir(self.cwd)
+                environment = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parents[2])}
+                environment.pop("COLUMNS", None)
+                # The width must stand before the first line is drawn.
+                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, self.columns, 0, 0))
+                command = [sys.executable, "-m", "hikidashi", *self.arguments]
+                os.execve(sys.executable, command, environment | self.environment)
+            finally:
+                os._exit(127)
+
+    @property
+    def text(self) -> str:
+        """What was shown, without colours and cursor movements."""
+        return _SEQUENCE.sub("", self.raw.decode(errors="replace")).replace("\r\n", "\n")
+
+    def wait_for(self, text: str, seconds: float = 30) -> None:
+        """Read until `text` was shown."""
+        end = time.monotonic() + seconds
+        while text not in self.text:
+            assert time.monotonic() < end, f"{text!r} did not come:\n{self.text}"
+            if not self._read():
+                break
+        assert text in self.text, self.text
+
+    def type(self, text: str) -> None:
+        """Press keys."""
+        os.write(self._fd, text.encode())
+
+    def close(self, seconds: float = 60) -> int:
+        """Wait for the end and give the exit code (negative: the signal)."""
+        end = time.monotonic() + seconds
+        while self._read():
+            if time.monotonic() > end:
+                os.kill(self._pid, signal.SIGKILL)
+                raise AssertionError(f"it does not end:\n{self.text}")
+        _, status = os.waitpid(self._pid, 0)
+        os.close(self._fd)
+        return os.waitstatus_to_exitcode(status)
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._fd], [], [], 0.5)
+        if not ready:
+            return True
+        try:
+            data = os.read(self._fd, 65536)
+        except OSError:  # the other end is closed
+            return False
+        self.raw += data
+        return bool(data)

@@ -1,0 +1,73 @@
+"""`hikidashi demo`: the first thing that a newcomer sees."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from tests.acceptance.conftest import Command
+from tests.acceptance.terminal import Terminal
+from tests.support import command
+
+
+def test_it_shows_the_whole_way_in_time_and_touches_nothing(tmp_path: Path, home: Path, hikidashi: Command) -> None:
+    started = time.monotonic()
+    shown = hikidashi("demo", cwd=tmp_path).stdout
+    assert time.monotonic() - started < 20
+    for part in (
+        "$ hikidashi extract",
+        "The person said so.",  # why it was staged
+        "$ hikidashi consolidate",
+        "└── summary.md",  # the files
+        "## Decisions in force",
+        "+status: replaced",  # a decision that changed
+        "$ hikidashi consolidate --clean-up",
+        "[superseded]: ",  # the reason of a clean-up
+        "--- a/memory/decisions/use-pnpm-instead-of-npm.md\n+++ /dev/null",  # and its diff
+        "it is in no file and no version",
+        "hikidashi init ",  # what to do next
+        "hikidashi restore PATH",
+    ):
+        assert part in shown, part
+    assert "correct-horse" not in shown
+    assert list(tmp_path.iterdir()) == []
+    assert list(home.iterdir()) == []
+
+
+def test_its_json_tells_the_same(tmp_path: Path, hikidashi_json: Callable[..., Any]) -> None:
+    told = hikidashi_json("demo", cwd=tmp_path)
+    assert set(told) == {"rounds", "files", "password_found_in", "seconds"}
+    assert told["password_found_in"] == []
+    assert ".hikidashi/memory/summary.md" in told["files"]
+    first, second, third = told["rounds"]
+    assert {entry["kind"] for entry in first["staged"]} == {"decision", "attempt", "request"}
+    assert all(entry["because"] for entry in first["staged"])
+    assert second["run"]["outcome"] == "done"
+    assert {operation["op"] for operation in third["run"]["operations"]} == {"drop", "rewrite"}
+    assert all(operation["reason"] for operation in third["run"]["operations"])
+
+
+def test_a_kept_workspace_is_where_it_was_asked_for(tmp_path: Path, hikidashi: Command) -> None:
+    kept = tmp_path / "new folder" / "demo"
+    shown = hikidashi("demo", "--keep", str(kept), cwd=tmp_path).stdout
+    assert (kept / ".hikidashi" / "memory" / "summary.md").is_file()
+    assert str(kept) in shown
+    assert "name a new folder" in hikidashi("demo", "--keep", str(kept), cwd=tmp_path, code=2).stderr
+    # It is another user's to the person's own registry; after `trust` its records are theirs to look at.
+    assert command.hikidashi("status", cwd=kept).code == 5
+    assert command.hikidashi("trust", "--yes", cwd=kept).code == 0
+    assert command.hikidashi("lint", cwd=kept).code == 0
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_it_fits_the_terminal(tmp_path: Path, columns: int) -> None:
+    terminal = Terminal(["demo"], tmp_path, columns)
+    assert terminal.close() == 0
+    lines = terminal.text.splitlines()
+    assert max(cell_len(line) for line in lines if not line.startswith(("+", "-", " "))) <= columns
+    assert len(lines) < 180

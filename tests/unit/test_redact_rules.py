@@ -1,0 +1,163 @@
+"""The table of rules agrees with itself, with its documentation and with its quick first look."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from hikidashi.redact import RULES_VERSION, find_secrets
+from hikidashi.redact.identifiers import Strength, judge_name
+from hikidashi.redact.prefilter import MINIMUM_RUN, Prefilter, long_runs
+from hikidashi.redact.rules import CONTEXTS, describe, render_table
+from hikidashi.redact.tokens import FAMILIES
+from hikidashi.redact.values import is_placeholder, is_random, split_words
+from tests.secrets_samples import planted, samples, tokens
+
+
+def test_the_version_is_a_number_that_facts_can_carry() -> None:
+    assert isinstance(RULES_VERSION, int)
+    assert RULES_VERSION >= 1
+
+
+def test_every_family_is_described_and_the_table_shows_it() -> None:
+    table = render_table()
+    assert len(describe()) == len(FAMILIES) + sum(len(context.shapes) for context in CONTEXTS)
+    for shape in describe():
+        assert re.fullmatch(r"[a-z0-9][a-z0-9\-]{1,40}", shape.kind)
+        assert f"| `{shape.kind}` | {shape.provider} |" in table
+    for family in FAMILIES:
+        for prefix in family.prefixes:
+            assert f"`{prefix}`" in table
+
+
+def test_the_documented_shapes_are_no_secrets_themselves() -> None:
+    assert find_secrets(render_table()) == []
+
+
+def test_no_two_rows_take_the_same_prefix_for_different_kinds() -> None:
+    seen: dict[str, str] = {}
+    for family in FAMILIES:
+        for prefix in family.prefixes:
+            assert seen.setdefault(prefix, family.kind) == family.kind, prefix
+
+
+def test_the_first_look_never_leaves_out_a_family_that_has_a_token() -> None:
+    prefilter = Prefilter(FAMILIES)
+    for text in (text for _, text in planted()):
+        for before in ("", "x ", "a_b-", "\\n", "日本"):
+            whole = f"{before}{text} rest"
+            chosen = prefilter.worth_looking(long_runs(whole.encode()))
+            for family in FAMILIES:
+                if any(family.find(whole)):
+                    assert family in chosen, (family.kind, whole)
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("", set()),
+        ("short words only", set()),
+        ("a" * MINIMUM_RUN, {"a" * MINIMUM_RUN}),
+        (f"x {'b' * 25}:{'c' * 19} y", {"b" * 25}),
+        # the last run counts when it is shorter: the end of the text may have cut it
+        ("x abcdefghijklmn", {"abcdefghijklmn"}),
+        ('x abcdefghijklmn"}', {"abcdefghijklmn"}),
+        ("x abcdefghijklm", set()),
+    ],
+)
+def test_long_runs(text: str, runs: set[str]) -> None:
+    assert set(long_runs(text.encode()).decode().split()) == runs
+
+
+@pytest.mark.parametrize(
+    ("name", "strength"),
+    [
+        ("password", Strength.PASSWORD),
+        ("DB_PASSWORD", Strength.PASSWORD),
+        ("dbPassword", Strength.PASSWORD),
+        ("spring.datasource.password", Strength.PASSWORD),
+        ("PGPASSWORD", Strength.PASSWORD),
+        ("DB_PASS", Strength.PASSWORD),
+        ("MYSQL_PWD", Strength.PASSWORD),
+        ("Pwd", Strength.PASSWORD),
+        ("PASSWORD_PROD", Strength.PASSWORD),
+        ("PWD", Strength.NONE),
+        ("password_hash", Strength.NONE),
+        ("passwordMinLength", Strength.NONE),
+        ("showPassword", Strength.NONE),
+        ("pass", Strength.WEAK),
+        ("compass", Strength.NONE),
+        ("clientSecret", Strength.STRONG),
+        ("secretName", Strength.NONE),
+        ("AWS_SECRET_ACCESS_KEY", Strength.STRONG),
+        ("api-key", Strength.STRONG),
+        ("apikey", Strength.STRONG),
+        ("APIKey", Strength.STRONG),
+        ("access_token", Strength.STRONG),
+        ("TOKEN", Strength.STRONG),
+        ("token", Strength.WEAK),
+        ("tokens", Strength.NONE),
+        ("max_tokens", Strength.NONE),
+        ("token_count", Strength.NONE),
+        ("nextPageToken", Strength.NONE),
+        ("eos_token", Strength.NONE),
+        ("_authToken", Strength.STRONG),
+        ("auth", Strength.WEAK),
+        ("author", Strength.NONE),
+        ("OPENAI_KEY", Strength.WEAK),
+        ("primaryKey", Strength.NONE),
+        ("PUBLIC_KEY", Strength.NONE),
+        ("key", Strength.NONE),
+        ("monkey", Strength.NONE),
+        ("", Strength.NONE),
+        ("---", Strength.NONE),
+    ],
+)
+def test_what_a_name_proves(name: str, strength: Strength) -> None:
+    assert judge_name(name) is strength
+
+
+@pytest.mark.parametrize(
+    ("value", "random"),
+    [
+        ("0123456789abcdef0123456789abcdef", True),
+        ("aB3dE5fG7hJ9kL1mN3pQ", True),
+        ("qWeRtYuIoPaSdFgHjKlZ", True),
+        ("my-service-account-2", False),
+        ("documentation_page_12", False),
+        ("aaaaaaaaaaaaaaaa1111", False),
+        ("InternationalizationService", False),
+        ("short1A", False),
+    ],
+)
+def test_what_looks_random(value: str, random: bool) -> None:
+    assert is_random(value) is random
+
+
+@pytest.mark.parametrize("value", ["<your-key>", "xxxx", "***", "$X", "${X:-y}", "changeme", "db_password", "your-key"])
+def test_placeholders(value: str) -> None:
+    assert is_placeholder(value)
+
+
+def test_words_of_identifiers() -> None:
+    assert split_words("APIKeyV2_dbPassword") == ["api", "key", "v", "2", "db", "password"]
+
+
+def test_samples_hold_what_they_say() -> None:
+    for sample in samples():
+        assert sample.needles
+        for needle in sample.needles:
+            assert needle in sample.text
+    assert [text for _, text in planted()] == [sample.text for sample in samples()]
+    assert len(tokens()) >= 120
+
+
+def test_the_file_of_samples_holds_no_secret_itself() -> None:
+    import tests.secrets_samples
+
+    assert tests.secrets_samples.__file__ is not None
+    with open(tests.secrets_samples.__file__, encoding="utf-8") as file:
+        text = file.read()
+    kept = {secret.kind for secret in find_secrets(text)} & {"private-key", "jwt", *(f.kind for f in FAMILIES)}
+    assert kept == set()
