@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ __all__ = [
     "FOLDER_MODE",
     "TEMP_PREFIX",
     "Step",
+    "is_temporary",
     "make_folder",
     "move",
     "observed",
@@ -36,8 +38,13 @@ FOLDER_MODE: Final = 0o700
 #: Temporary files start with this, so that a sweep after a crash knows them (and nothing else) by name.
 TEMP_PREFIX: Final = ".tmp-"
 
+_TEMPORARY: Final = re.compile(re.escape(TEMP_PREFIX) + r"[0-9a-f]{12}-.+", re.DOTALL)
+
 #: What changes the disk, in the order of a write; each is announced to `observed` just before it is done.
 Step = Literal["make folder", "create", "write", "flush", "replace", "flush folder", "move", "delete"]
+
+#: Characters of a file's own name in its temporary one: at 4 bytes each they still fit a name of 255 bytes.
+_NAME_KEPT: Final = 40
 
 _before: Callable[[Step, Path], None] | None = None
 
@@ -77,8 +84,13 @@ def storage_errors(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as exc:
-        reason = _REASONS.get(exc.errno or 0, exc.strerror or str(exc))
-        raise StorageFailure(f"cannot {what}: {reason}") from exc
+        reason = _REASONS.get(exc.errno or 0, f"{exc.strerror or exc}; mend that and run the same command again")
+        raise StorageFailure(" ".join(f"cannot {what}: {reason}".split())) from exc
+
+
+def is_temporary(name: str) -> bool:
+    """Whether `write_atomic` gave a file this name."""
+    return _TEMPORARY.fullmatch(name) is not None
 
 
 def make_folder(path: Path) -> None:
@@ -118,7 +130,7 @@ def write_atomic(
     Raises `StorageFailure`; then `path` has its old bytes and no temporary file is left (if only the last step
     failed, the flush of the folder, it has the new ones, which a power cut may yet undo).
     """
-    temporary = path.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}-{path.name[-80:]}")
+    temporary = path.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}-{path.name[-_NAME_KEPT:]}")
     with storage_errors(f"write {path}"):
         try:
             _step("create", path)

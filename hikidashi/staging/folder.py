@@ -16,7 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hikidashi.atomic import TEMP_PREFIX, make_folder, move, remove_file, sync_folder, write_atomic
+from hikidashi.atomic import (
+    TEMP_PREFIX,
+    is_temporary,
+    make_folder,
+    move,
+    remove_file,
+    sync_folder,
+    write_atomic,
+)
 from hikidashi.config.workspace import is_link
 from hikidashi.errors import CorruptData, StorageFailure
 from hikidashi.staging.entry import MAX_ENTRY_BYTES, Entry
@@ -154,7 +162,7 @@ class EntryFolder:
                     found = path.lstat()
                 except FileNotFoundError:
                     continue
-                if stat.S_ISREG(found.st_mode) and now - found.st_mtime > _TEMP_AGE:
+                if is_temporary(path.name) and stat.S_ISREG(found.st_mode) and now - found.st_mtime > _TEMP_AGE:
                     remove_file(path)
                     removed += 1
         return removed

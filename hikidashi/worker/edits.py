@@ -63,7 +63,7 @@ def commit_edits(bench: Bench) -> Edits:
         bench.history.commit(
             brought,
             author="vcs",
-            subject=f"{len(edits.vcs)} files from the project's version control",
+            subject=_brought(edits.vcs),
             at=bench.clock(),
         )
     if edits.person:
@@ -121,6 +121,11 @@ def _overlay(tree: dict[str, bytes], live: Mapping[str, bytes], paths: list[str]
 def _person_blobs(live: Mapping[str, bytes], paths: list[str]) -> dict[str, str | None]:
     records = [path for path in paths if is_publishable(path) and path != _LOG]
     return {path: blob_id(live[path]) if path in live else None for path in records}
+
+
+def _brought(paths: list[str]) -> str:
+    what = paths[0] if len(paths) == 1 else f"{len(paths)} files"
+    return f"{what} from the project's version control"
 
 
 def _subject(paths: list[str]) -> str:

@@ -90,6 +90,12 @@ def _release(held: HeldClaim, report: RunReport) -> None:
         report.notices.append(f"the claim could not be released: {exc}")
 
 
+def _done_line(report: RunReport) -> str:
+    count = len(report.operations)
+    tidied = f", {count} clean-up {'operation' if count == 1 else 'operations'}" if count else ""
+    return f"{report.consumed} {'entry' if report.consumed == 1 else 'entries'} consumed{tidied}"
+
+
 @dataclass(slots=True, kw_only=True)
 class _Run:
     """What `run_consolidation` does while it holds the claim."""
@@ -195,7 +201,7 @@ class _Run:
             self._learn()
             raise
         else:
-            report.outcome, report.message = "done", f"{report.consumed} entries consumed"
+            report.outcome, report.message = "done", _done_line(report)
 
     def _failed(self, outcome: Outcome) -> Outcome:
         """`partial` once integration is published: what a clean-up fails at costs no entry."""

@@ -12,6 +12,8 @@ import pytest
 from filelock import FileLock
 
 from hikidashi.capture.run import CHECKPOINTS as EXTRACT
+from hikidashi.records.history import History
+from hikidashi.times import now
 from hikidashi.worker.bench import CHECKPOINTS as RUN
 from tests.support.commands import Commands
 from tests.support.project import Project
@@ -45,9 +47,17 @@ def _finished(project: Project) -> None:
     project.assert_whole([*BEFORE, *NUMBERS])
     assert set(project.states().values()) == {"consumed"}
     assert "records checked: 0 errors" in project.run("lint", cwd=project.root).out
+    _assert_nothing_is_taken_for_a_persons(project)
     before = project.everything()
     assert project.run("consolidate", "--json", cwd=project.root).json()["outcome"] == "idle"
     assert project.everything() == before
+
+
+def _assert_nothing_is_taken_for_a_persons(project: Project) -> None:
+    """What a killed run had written is the worker's: as a person's it would be protected for ever."""
+    history = History(project.workspace.history)
+    by_people = [commit for commit in history.log() if commit.author == "person"]
+    assert {diff.path for commit in by_people for diff in history.diff(commit.id)} <= {"memory/workflow/notes.md"}
 
 
 def test_every_checkpoint_is_passed_by_the_commands_that_are_killed_there(tmp_path: Path, run: Commands) -> None:
@@ -140,9 +150,6 @@ def _edit(project: Project, path: str, text: str) -> None:
 
 def _leave_a_done_request(project: Project) -> None:
     """A record of the program's own that clean-up drops, committed as such."""
-    from hikidashi.records.history import History
-    from hikidashi.times import now
-
     text = (
         "---\ncreated_at: 2026-01-05T09:00:00.000Z\nupdated_at: 2026-01-05T09:00:00.000Z\nstatus: done\n"
         "trust: assistant\nsources:\n  - host: claude-code\n    session_id: s9\n    lines: [1, 2]\n"

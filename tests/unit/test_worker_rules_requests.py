@@ -33,13 +33,14 @@ def test_a_later_session_on_the_same_topic_refreshes_the_items_and_loses_none() 
     assert body.count("update the docs") == 1
 
 
-def test_sixty_refreshes_keep_the_record_within_its_size() -> None:
+def test_sixty_refreshes_keep_the_record_within_its_size_and_the_newest_items_in_it() -> None:
     desk = Desk()
     for number in range(60):
         items = "".join(f"- item {number} {word} {'x' * 90}\n" for word in ("one", "two", "three"))
         desk.integrate(
             entry(number, "request", "Go on", f"Left open:\n{items}", topic="ticket:A-1", session=f"s{number}")
         )
+        assert f"- item {number} one " in desk.record(f"requests/{only(desk.names('requests'))}").body
     record = desk.record(f"requests/{only(desk.names('requests'))}")
     assert len(record.body) <= 8_000
     assert len(record.sources) == 60
