@@ -14,7 +14,17 @@ from typing import Final, Protocol
 
 from hikidashi.atomic import storage_errors
 from hikidashi.records.finding import Finding
-from hikidashi.records.record import REMEMBERED, Parsed, Record, RecordKind, Tree, read_record, record_kind, record_path
+from hikidashi.records.record import (
+    CLEANUP_LOG,
+    REMEMBERED,
+    Parsed,
+    Record,
+    RecordKind,
+    Tree,
+    read_record,
+    record_kind,
+    record_path,
+)
 from hikidashi.records.rules import found
 
 __all__ = [
@@ -108,7 +118,7 @@ def _read_folder(folder: Path, prefix: str, loaded: LoadedTree) -> list[tuple[Pa
         elif path.count("/") > MAX_DEPTH:
             loaded.findings.append(found("H117", path, 0, f"folders more than {MAX_DEPTH} deep"))
         else:
-            if record_kind(path) is not None:
+            if record_kind(path) is not None or path == CLEANUP_LOG:
                 loaded.findings.append(found("H125", path, 0, "a folder where a record's file belongs"))
             inner.append((folder / entry.name, path))
     return inner

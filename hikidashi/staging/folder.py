@@ -22,6 +22,7 @@ from hikidashi.atomic import (
     make_folder,
     move,
     remove_file,
+    storage_errors,
     sync_folder,
     write_atomic,
 )

@@ -22,7 +22,7 @@ __all__ = ["Edits", "commit_edits"]
 _LOG: Final = "memory/cleanup-log.md"
 
 #: Places that a run cannot do without; what is refused elsewhere is left alone.
-_NEEDED: Final = ("memory", "knowledge", "memory/decisions", "memory/requests", _LOG)
+_NEEDED: Final = ("memory", "knowledge", "memory/decisions", "memory/requests")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,12 +78,11 @@ def commit_edits(bench: Bench) -> Edits:
 
 def _live(bench: Bench) -> Edits:
     loaded = read_tree(bench.workspace)
-    edits = Edits(tree=loaded.tree, refused={finding.path: finding for finding in loaded.findings})
+    edits = Edits(tree=loaded.tree, refused=loaded.refused)
     for path in _NEEDED:
         if path in edits.refused:
             place = bench.workspace.home / path
-            what = "file" if path == _LOG else "folder"
-            raise CorruptData(f"{place} is no plain {what}: put a plain one there and run the same command again")
+            raise CorruptData(f"{place} is no plain folder: put a plain one there and run the same command again")
     return edits
 
 

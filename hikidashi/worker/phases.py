@@ -126,7 +126,7 @@ class Phases:
             )
         commit = self._publish(
             "clean-up",
-            {**scratch.changes(), LOG_PATH: self._log_change(edits.tree, operations)},
+            {**scratch.changes(), **self._log_change(edits, operations)},
             operations=operations,
             subject=_cleanup_subject(operations),
             body="\n".join(operation_line(operation) for operation in operations),
