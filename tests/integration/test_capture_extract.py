@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hikidashi.capture import reading
+from hikidashi.capture import follow, reading
 from hikidashi.errors import UsageError
 from hikidashi.staging.entry import Entry
 from tests.capture_sessions import busy_session, finished_session, folder_of_sessions, open_session
@@ -285,7 +285,7 @@ def test_a_file_that_breaks_off_takes_nothing_from_those_before_it(
     with desk(tmp_path / "once") as once:
         expected = [entry.to_json() for entry in once.extract(folder).new]
     broken: list[Path] = []
-    real = reading.tail_hash
+    real = follow.tail_hash
 
     def unreadable(path: Path, offset: int) -> str:
         if path not in broken and len(broken) < 2:  # each of two files once, after all its lines were read
