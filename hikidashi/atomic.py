@@ -55,6 +55,17 @@ _REASONS: Final = {
     errno.EROFS: "the file system is read-only; remount it writable and run the same command again",
     errno.EACCES: "permission denied; give your user write access and run the same command again",
     errno.EPERM: "permission denied; give your user write access and run the same command again",
+    errno.ENOTDIR: "a part of this path is no folder; move what stands there away and run the same command again",
+    errno.EEXIST: "something else stands in its place; move that away and run the same command again",
+    errno.EISDIR: "a folder stands in the file's place; move it away and run the same command again",
+    errno.ENOTEMPTY: "a folder stands in the file's place; move it away and run the same command again",
+    errno.ENOENT: "a folder on the way there is missing; make it, then run the same command again",
+    errno.ELOOP: "a symbolic link stands in the way; replace it by a real one and run the same command again",
+    errno.ENAMETOOLONG: "the path is too long for this file system; use a shorter one and run the same command again",
+    errno.EMFILE: "too many files are open; raise the limit (`ulimit -n`) and run the same command again",
+    errno.ENFILE: "too many files are open; close some programs and run the same command again",
+    errno.EIO: "the disk reports an error; check the disk, then run the same command again",
+    errno.EBUSY: "another program is using it; close that program and run the same command again",
 }
 
 

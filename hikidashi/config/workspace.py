@@ -44,7 +44,7 @@ _MAX_PATH: Final = 4096
 #: IO_REPARSE_TAG_MOUNT_POINT; `stat` has it on Windows only.
 _JUNCTION: Final = 0xA0000003
 
-_NO_ACCESS: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY)
+_NO_ACCESS: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +230,11 @@ def _translated(exc: sqlite3.DatabaseError, code: int, database: Path) -> Hikida
             f"cannot open {shown(database)}: the file system is read-only; remount it writable and try again"
         )
     if code in _NO_ACCESS and not unfinished:
+        if not os.access(database.parent, os.W_OK):
+            return StorageFailure(
+                f"cannot open {shown(database)}: its folder is read-only to you; remount the file system writable, or "
+                "give your user write access, and run the same command again"
+            )
         return StorageFailure(f"cannot open {shown(database)}: {exc}; give your user access and try again")
     return CorruptData(
         f"{shown(database)} cannot be read ({exc}); run `hikidashi trust` to set it aside and make a new one"
@@ -291,9 +296,12 @@ def open_workspace(cwd: Path) -> Workspace:
         raise StorageFailure(
             f"cannot list {shown(home)}: {exc.strerror}; give your user access to it and run the same command again"
         ) from exc
-    if stored_id(home / "workspace.sqlite") != entry.id:
+    database = home / "workspace.sqlite"
+    if (found := stored_id(database)) != entry.id:
+        missing = not database.exists()
+        why = "its database is missing" if missing else "its database is " + ("another's" if found else "empty")
         raise UntrustedWorkspace(
-            f"{shown(home)} is not the one that you made here (its database says otherwise) and stays inert: "
+            f"{shown(home)} may not be the one that you made here ({why}) and stays inert: "
             "look at it, then run `hikidashi trust`"
         )
     workspace = Workspace(root=entry.root, id=entry.id)

@@ -80,8 +80,10 @@ class History:
         self._objects.create()
         make_folder(self._path / "refs" / "heads")
         for name, data in (("HEAD", f"ref: {MAIN}\n".encode()), ("config", _CONFIG)):
-            if not (self._path / name).exists():
-                write_atomic(self._path / name, data)
+            file = self._path / name
+            # One that holds nothing was left by a power cut or a full disk: git takes no such folder for a repository.
+            if not file.exists() or (file.is_file() and not file.stat().st_size):
+                write_atomic(file, data)
 
     def _refuse_link(self) -> None:
         if self._path.is_symlink():
@@ -214,6 +216,13 @@ class History:
             self.create()
             self._objects.sweep()
             return self._objects.pack_loose()
+
+    def sweep(self) -> int:
+        """Delete the temporary files that killed writers left among the objects; gives how many."""
+        if not self._path.is_dir():
+            return 0
+        with self._lock():
+            return self._objects.sweep()
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:

@@ -58,6 +58,11 @@ class LoadedTree:
     tree: dict[str, bytes] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
+    @property
+    def refused(self) -> dict[str, Finding]:
+        """Path -> why what stands there was not read: no run can write there until a person mends it."""
+        return {finding.path: finding for finding in self.findings}
+
 
 def load_tree(workspace: RecordsHome) -> dict[str, bytes]:
     """The bytes of all regular files under `memory/` and `knowledge/`; `read_tree` also says what was refused."""
@@ -110,10 +115,10 @@ def _read_folder(folder: Path, prefix: str, loaded: LoadedTree) -> list[tuple[Pa
 
 
 def _read_file(file: Path, path: str, loaded: LoadedTree) -> None:
-    if not stat.S_ISREG(file.lstat().st_mode):
-        loaded.findings.append(found("H125", path, 0, "a link, device or socket"))
-        return
     try:
+        if not stat.S_ISREG(file.lstat().st_mode):
+            loaded.findings.append(found("H125", path, 0, "a link, device or socket"))
+            return
         descriptor = os.open(file, os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:  # deleted since the folder was listed
         return

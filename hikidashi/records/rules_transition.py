@@ -24,8 +24,12 @@ KEPT_SHARE: Final = 0.75
 #: A row of the knowledge candidate report is named by this and its slug.
 REPORT: Final = "report:"
 
+#: From a begin marker to the end marker after it. A begin whose end a person deleted starts no region: what
+#: follows is theirs, up to the begin of the next pair.
 _GENERATED: Final = re.compile(
-    r"^<!-- *hikidashi:(?!end)[^\n>]*-->[ \t]*$.*?^<!-- *(?:hikidashi:end|/hikidashi)[^\n>]*-->[ \t]*$",
+    r"^<!-- *hikidashi:(?!end)[^\n>]*-->[ \t]*$"
+    r"(?:(?!^<!-- *hikidashi:(?!end)).)*?"
+    r"^<!-- *(?:hikidashi:end|/hikidashi)[^\n>]*-->[ \t]*$",
     re.MULTILINE | re.DOTALL,
 )
 

@@ -144,10 +144,11 @@ class EntryFolder:
 
     def names(self) -> Iterator[str]:
         """The names in `staging/` that are entries or have no business there, in order."""
-        try:
-            found = sorted(path.name for path in self.staging.iterdir())
-        except FileNotFoundError:
-            return
+        with storage_errors(f"read {self.staging}"):
+            try:
+                found = sorted(path.name for path in self.staging.iterdir())
+            except FileNotFoundError:
+                return
         for name in found:
             if name not in self.reserved and not name.startswith((TEMP_PREFIX, *_LITTER)):
                 yield name
@@ -194,10 +195,11 @@ class EntryFolder:
 
     def quarantined(self) -> int:
         """How many things lie in quarantine."""
-        try:
-            names = [path.name for path in self.quarantine.iterdir()]
-        except (FileNotFoundError, NotADirectoryError):
-            return 0
+        with storage_errors(f"read {self.quarantine}"):
+            try:
+                names = [path.name for path in self.quarantine.iterdir()]
+            except (FileNotFoundError, NotADirectoryError):
+                return 0
         return sum(not name.endswith(".reason") and not name.startswith((TEMP_PREFIX, *_LITTER)) for name in names)
 
     def _write_reason(self, target: Path, name: str, reason: str) -> None:

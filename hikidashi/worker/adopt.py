@@ -152,6 +152,13 @@ def _place_for(root: Path) -> Path:
             f"{shown(root)} is in a linked worktree whose repository is not there or does not list it: "
             "run `git worktree repair` in the repository, then `hikidashi init` again"
         )
+    if HOME_NAME in place.parts:
+        project = place
+        while HOME_NAME in project.parts:
+            project = project.parent
+        raise UsageError(
+            f"{shown(place)} is inside a workspace's own {HOME_NAME}/: run `hikidashi init` in {shown(project)}"
+        )
     home = place / HOME_NAME
     if is_link(home):
         raise UsageError(f"{shown(home)} is a symlink and is not followed: delete the link and run `hikidashi init`")

@@ -6,10 +6,11 @@ Between the database and history (who is protected, how much may still be lost) 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hikidashi.config.settings import Settings
 from hikidashi.errors import CorruptData
+from hikidashi.records.finding import Finding
 from hikidashi.records.library import Library
 from hikidashi.records.linter import lint_tree
 from hikidashi.records.record import Tree

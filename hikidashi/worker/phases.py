@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 from hikidashi.config.settings import Settings
 from hikidashi.errors import Busy, Conflict, LintErrors, ModelFailure
 from hikidashi.records.finding import Finding
-from hikidashi.records.record import Tree
 from hikidashi.staging.claim import HeldClaim
 from hikidashi.staging.entry import Disposition, Entry
 from hikidashi.times import format_time
@@ -185,9 +184,13 @@ class Phases:
         )
         return self._when_git_rests(lambda: publish(self.bench, self.held, journal))
 
-    def _log_change(self, tree: Tree, operations: Sequence[Operation]) -> Change:
-        old = tree.get(LOG_PATH)
-        return old, with_operations(old, operations, self.report.run_id, format_time(self.bench.clock()))
+    def _log_change(self, snapshot: Edits, operations: Sequence[Operation]) -> dict[str, Change]:
+        if LOG_PATH in snapshot.refused:  # history has the operations all the same
+            self._note([f"{LOG_PATH} was not written: {snapshot.refused[LOG_PATH].message}"])
+            return {}
+        old = snapshot.tree.get(LOG_PATH)
+        at = format_time(self.bench.clock())
+        return {LOG_PATH: (old, with_operations(old, operations, self.report.run_id, at))}
 
     def _turn(self) -> None:
         self.check()

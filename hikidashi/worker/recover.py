@@ -25,7 +25,7 @@ def recover(bench: Bench, own_run: str) -> list[str]:
     """
     lines = _journal(bench)
     bench.checkpoint("recover:journal-dropped")
-    temporaries = sweep_temporaries(bench.workspace)
+    temporaries = sweep_temporaries(bench.workspace) + bench.history.sweep()
     if temporaries:
         lines.append(f"{temporaries} temporary files of a killed writer were deleted")
     for row in unfinished_runs(bench.connection, own_run):
