@@ -79,10 +79,12 @@ def commit_edits(bench: Bench) -> Edits:
 def _live(bench: Bench) -> Edits:
     loaded = read_tree(bench.workspace)
     edits = Edits(tree=loaded.tree, refused=loaded.refused)
-    for path in _NEEDED:
-        if path in edits.refused:
-            place = bench.workspace.home / path
-            raise CorruptData(f"{place} is no plain folder: put a plain one there and run the same command again")
+    for folder in _NEEDED:
+        if folder in edits.refused or folder in edits.tree:
+            raise CorruptData(
+                f"{bench.workspace.home / folder} is no plain folder (it is a file, a link or a device); "
+                "move it away and run the same command again"
+            )
     return edits
 
 
