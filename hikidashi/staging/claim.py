@@ -26,7 +26,7 @@ from filelock import FileLock, Timeout
 from hikidashi.atomic import FILE_MODE, remove_file, storage_errors, write_atomic
 from hikidashi.config.workspace import Workspace, is_link
 from hikidashi.errors import Busy, CorruptData, LostClaim, StorageFailure
-from hikidashi.staging.folder import EntryFolder, NotAnEntry, read_bounded
+from hikidashi.staging.folder import EntryFolder, NotAnEntry, read_bounded, require_home
 from hikidashi.staging.owner import BEAT_SECONDS, GRACE_SECONDS, Beat, Claim, Judgement, judge, parse_claim
 from hikidashi.staging.processes import SYSTEM_PROCESSES, OwnIdentity, Processes
 from hikidashi.times import Clock, format_time, now
@@ -90,8 +90,9 @@ def _refuse_link(path: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(lock: FileLock, seconds: float) -> Iterator[None]:
-    """Hold `.guard`. Raises `Busy` after `seconds`, and `CorruptData` if it is no plain file."""
+    """Hold `.guard`. Raises `Busy` after `seconds`, `CorruptData` if it is no plain file, as `require_home` does."""
     path = Path(lock.lock_file)
+    require_home(path.parent.parent)  # the lock would make the folders that it needs
     _refuse_link(path)
     if path.is_dir():
         raise CorruptData(f"{path} is a folder; remove it and run the same command again")

@@ -32,7 +32,7 @@ from hikidashi.staging.entry import MAX_ENTRY_BYTES, Entry
 from hikidashi.times import Clock, format_time
 from hikidashi.ulid import is_ulid
 
-__all__ = ["EntryFolder", "NotAnEntry", "read_bounded"]
+__all__ = ["EntryFolder", "NotAnEntry", "read_bounded", "require_home"]
 
 #: Things that systems leave in any folder; they are neither entries nor worth keeping.
 _LITTER: Final = (".DS_Store", "Thumbs.db", "desktop.ini", ".nfs")
@@ -49,6 +49,15 @@ _NAME_BYTES: Final = 200
 
 class NotAnEntry(Exception):
     """A verdict on one file in staging, never an error that a person meets: it is no entry, the text says why."""
+
+
+def require_home(home: Path) -> None:
+    """Raises `StorageFailure` when `.hikidashi/` itself is gone: a process that goes on after its project was moved
+    or deleted must not make a second, empty one in the old place."""
+    if not home.is_dir():
+        raise StorageFailure(
+            f"{home} is gone: the project was moved or deleted meanwhile; run the same command where it is now"
+        )
 
 
 def read_bounded(path: Path, limit: int) -> bytes:
@@ -95,7 +104,9 @@ class EntryFolder:
         return self.staging / f"{entry_id}.json"
 
     def prepare(self) -> None:
-        """Make both folders. Raises `CorruptData` if one is a symbolic link, which could lead anywhere."""
+        """Make both folders. Raises `CorruptData` if one is a symbolic link, which could lead anywhere, and as
+        `require_home` does."""
+        require_home(self.staging.parent)
         if is_link(self.staging):
             raise CorruptData(f"{self.staging} is a symbolic link; remove the link and run the same command again")
         make_folder(self.staging)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final, NoReturn, Protocol
 
 from hikidashi.db.connection import transaction
-from hikidashi.errors import Busy, Conflict, CorruptData, LintErrors
+from hikidashi.errors import Busy, Conflict, CorruptData, LintErrors, StorageFailure
 from hikidashi.times import parse_time
 from hikidashi.worker.bench import Bench
 from hikidashi.worker.journal import Journal, drop_journal, is_publishable, write_journal
@@ -57,6 +57,11 @@ def publish(bench: Bench, held: Guarded, journal: Journal) -> str:
     refuses after the commit point, the journal stays and the next run finishes it.
     """
     held.verify()
+    if not bench.workspace.database.is_file():  # it is open still, wherever it went: the rows must not go alone
+        raise StorageFailure(
+            f"{bench.workspace.database} is gone: the project was moved or deleted while the run was at work; nothing "
+            "was published, run it again where the project is now"
+        )
     bench.checkpoint("publish:guarded")
     strange = [path for path in journal.changes if not is_publishable(path)]
     if strange:

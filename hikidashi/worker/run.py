@@ -86,7 +86,7 @@ def run_consolidation(
 def _release(held: HeldClaim, report: RunReport) -> None:
     try:
         held.release()
-    except Busy as exc:  # the run has ended all the same; the claim dies with this process
+    except (Busy, StorageFailure) as exc:  # the run has ended all the same; the claim dies with this process
         report.notices.append(f"the claim could not be released: {exc}")
 
 

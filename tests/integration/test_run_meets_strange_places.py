@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hikidashi.errors import CorruptData
+from hikidashi.errors import CorruptData, StorageFailure
 from hikidashi.worker.report import RunReport
 from hikidashi.worker.rules import RulesEngine
 from tests.support.workshop import Workshop, decision_path
@@ -147,3 +148,40 @@ def test_an_empty_head_of_the_history_is_written_again(shop: Workshop) -> None:
     shop.stage(2)
     run(shop)
     assert (shop.workspace.history / "HEAD").read_bytes() == b"ref: refs/heads/main\n"
+
+
+MOVED_AT = ("run:claimed", "run:recovered", "run:snapshot", "run:integrated", "run:checked", "publish:guarded")
+
+
+@pytest.mark.parametrize("moment", MOVED_AT)
+def test_a_project_that_is_moved_during_a_run_leaves_no_second_workspace_and_loses_nothing(
+    tmp_path: Path, moment: str
+) -> None:
+    project, here = tmp_path / "project", tmp_path / "elsewhere"
+    moved = Workshop(project)
+    ids = moved.stage(1, 2)
+
+    def move(name: str) -> None:
+        if name == moment:
+            project.rename(here)
+
+    with contextlib.suppress(StorageFailure):
+        assert moved.run(checkpoint=move).outcome in ("lost-claim", "crashed")
+    moved.close()
+    assert not (project / ".hikidashi" / "memory").exists()
+    again = Workshop(here)
+    again.workspace.claim_path.unlink(missing_ok=True)  # it went along; its process would have ended by now
+    again.drain()
+    again.assert_whole(ids)
+    assert set(again.states().values()) == {"consumed"}
+    again.close()
+
+
+def test_a_run_whose_project_was_moved_before_it_began_says_so(tmp_path: Path) -> None:
+    made = Workshop(tmp_path / "project")
+    made.stage(1)
+    (tmp_path / "project").rename(tmp_path / "elsewhere")
+    with pytest.raises(StorageFailure, match="moved or deleted"):
+        made.run()
+    made.close()
+    assert not (tmp_path / "project").exists()
