@@ -225,6 +225,10 @@ def _translated(exc: sqlite3.DatabaseError, code: int, database: Path) -> Hikida
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Busy(f"{shown(database)} is locked by another process; try again in a moment")
     unfinished = getattr(exc, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_ROLLBACK  # ours never leave one
+    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL):
+        return StorageFailure(
+            f"cannot open {shown(database)}: {exc}; the disk failed or is full: check it and run the same command again"
+        )
     if code in _NO_ACCESS and _is_read_only(database.parent):  # a log beside it is needed even for reading
         return StorageFailure(
             f"cannot open {shown(database)}: the file system is read-only; remount it writable and try again"
