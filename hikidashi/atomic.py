@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ __all__ = [
     "FOLDER_MODE",
     "TEMP_PREFIX",
     "Step",
+    "is_temporary",
     "make_folder",
     "move",
     "observed",
@@ -36,8 +38,13 @@ FOLDER_MODE: Final = 0o700
 #: Temporary files start with this, so that a sweep after a crash knows them (and nothing else) by name.
 TEMP_PREFIX: Final = ".tmp-"
 
+_TEMPORARY: Final = re.compile(re.escape(TEMP_PREFIX) + r"[0-9a-f]{12}-.+", re.DOTALL)
+
 #: What changes the disk, in the order of a write; each is announced to `observed` just before it is done.
 Step = Literal["make folder", "create", "write", "flush", "replace", "flush folder", "move", "delete"]
+
+#: Characters of a file's own name in its temporary one: at 4 bytes each they still fit a name of 255 bytes.
+_NAME_KEPT: Final = 40
 
 _before: Callable[[Step, Path], None] | None = None
 
@@ -88,9 +95,13 @@ def storage_errors(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as exc:
-        other = f"{exc.strerror or type(exc).__name__}; check that path and run the same command again"
-        reason = _REASONS.get(exc.errno or 0, other)
-        raise StorageFailure(f"cannot {what}: {reason}") from exc
+        reason = _REASONS.get(exc.errno or 0, f"{exc.strerror or exc}; mend that and run the same command again")
+        raise StorageFailure(" ".join(f"cannot {what}: {reason}".split())) from exc
+
+
+def is_temporary(name: str) -> bool:
+    """Whether `write_atomic` gave a file this name."""
+    return _TEMPORARY.fullmatch(name) is not None
 
 
 def make_folder(path: Path) -> None:
@@ -120,14 +131,17 @@ def sync_folder(path: Path) -> None:
             os.close(descriptor)
 
 
-def write_atomic(path: Path, data: bytes, *, mode: int = FILE_MODE, sync: bool = True) -> None:
+def write_atomic(
+    path: Path, data: bytes, *, mode: int = FILE_MODE, sync: bool = True, folder_later: bool = False
+) -> None:
     """Replace `path` by `data` in one step.
 
-    `sync=False` skips the fsyncs, for files that can be computed again. Raises `StorageFailure`; then
-    `path` has its old bytes and no temporary file is left (if only the last step failed, the flush of the
-    folder, it has the new ones, which a power cut may yet undo).
+    `sync=False` skips the fsyncs, for files that can be computed again. `folder_later`: the caller writes more
+    files into the folder and calls `sync_folder` once behind them; until then a power cut may undo the rename.
+    Raises `StorageFailure`; then `path` has its old bytes and no temporary file is left (if only the last step
+    failed, the flush of the folder, it has the new ones, which a power cut may yet undo).
     """
-    temporary = path.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}-{path.name[-80:]}")
+    temporary = path.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}-{path.name[-_NAME_KEPT:]}")
     with storage_errors(f"write {path}"):
         try:
             _step("create", path)
@@ -145,7 +159,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int = FILE_MODE, sync: bool =
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
-    if sync:
+    if sync and not folder_later:
         sync_folder(path.parent)
 
 

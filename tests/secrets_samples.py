@@ -270,7 +270,7 @@ def _in_context() -> list[Sample]:
     chat = "AAAA1b2C3/messages?key=" + _body("ch", _WORD, 39) + "&token=" + _body("ch2", _WORD, 43)
     rows = [
         ("aws-secret-key", f"{identifier}\t{aws}", aws),
-        ("secret", f"aws_secret_access_key = {aws}", aws),
+        ("aws-secret-key", f"aws_secret_access_key = {aws}", aws),
         (
             "azure-storage-key",
             f"DefaultEndpointsProtocol=https;AccountName=x;AccountKey={azure};Suffix=y",

@@ -10,7 +10,7 @@ import re
 from typing import Final, Literal
 
 from hikidashi.capture.passages import cut, one_line
-from hikidashi.capture.vocabulary import word_list
+from hikidashi.capture.vocabulary import contains_any, word_list
 
 __all__ = ["AskKind", "ask_kind", "ask_title", "content_words", "is_question", "own_words"]
 
@@ -144,13 +144,22 @@ _SHELL_LINE: Final = re.compile(
     re.MULTILINE,
 )
 
-_POLITE: Final = re.compile(
+_POLITE_OPENING: Final = re.compile(
     r"\A\s*(?:(?:ok|okay|cool|great|alright|hmm|oh|ah|so|and|now|also|yes|yeah|hey|hi)[,. ]+)*(?:can|could|would"
-    r"|will) (?:you|we|u)\b(?! (?:explain|tell|see|check|look|show))|\bplease\b|\b(?:puedes|podrías|pode|poderia"
+    r"|will) (?:you|we|u)\b(?! (?:explain|tell|see|check|look|show))",
+    re.IGNORECASE,
+)
+_POLITE_WORD: Final = re.compile(
+    r"\bplease\b|\b(?:puedes|podrías|pode|poderia"
     r"|consegue|peux-tu|pourrais-tu|kannst du|könntest du)\b"
     r"|(?:てもらえる|てくれる|てください|してほしい|できますか|해줘|해 줘|请)",
     re.IGNORECASE,
 )
+#: One of these is in the lowered text wherever `_POLITE_WORD` is.
+_POLITE_MARKS: Final = (
+    "please", "puedes", "podrías", "pode", "consegue", "peux-tu", "pourrais-tu", "kannst", "könntest",
+    "てもらえる", "てくれる", "てください", "してほしい", "できますか", "해줘", "해 줘", "请",
+)  # fmt: skip
 _INTERROGATIVE: Final = re.compile(
     r"\A\s*(?:q:|(?:ok|okay|cool|hmm|oh|so|and|wait|uh|hm)[,. ]+)*\s*(?:what|why|how|where|which|who|when|is|are"
     r"|was|were|does|do|did|has|have|had|am"
@@ -180,6 +189,8 @@ _OPENING: Final = re.compile(
 
 def content_words(text: str) -> int:
     """How many words of `text` mean something alone; two CJK characters count as one."""
+    if text.isascii():
+        return sum([len(word) >= 4 and word not in _STOPWORDS for word in _WORD.findall(text.lower())])
     words = sum(
         1 for word in _WORD.findall(text) if len(word) >= 4 and word.lower() not in _STOPWORDS and not _CJK.match(word)
     )
@@ -194,7 +205,9 @@ def own_words(text: str) -> set[str]:
 def is_question(text: str) -> bool:
     """Whether the text asks to be told something (a polite request is no question)."""
     stripped = text.strip()
-    if _POLITE.search(stripped):
+    if _POLITE_OPENING.match(stripped):
+        return False
+    if contains_any(stripped.lower(), _POLITE_MARKS) and _POLITE_WORD.search(stripped):
         return False
     if stripped.endswith(("?", "？", "ですか", "ますか", "까요", "吗", "呢")):
         return True
@@ -206,15 +219,16 @@ def is_wish(line: str) -> bool:
 
     English is judged by its verbs; other languages only by the openings of talk, which keeps less out.
     """
-    opened = _OPENING.sub("", line)
-    if opened != line:
+    opening = _OPENING.match(line)
+    if opening:
+        opened = line[opening.end() :]
         return not re.match(r"(?:know|understand|see|tell|explain|ask)\b", opened, re.IGNORECASE)
     words = line.split()
     if words and words[0].lower().strip(",.:;!") in _VERBS:
         return True
-    if _KANA.search(line):
-        return bool(_JAPANESE_WISH.search(line))
     ascii_only = line.isascii()
+    if not ascii_only and _KANA.search(line):
+        return bool(_JAPANESE_WISH.search(line))
     if ascii_only and len(_ENGLISH.findall(line)) * 6 >= len(words):
         return bool(_TROUBLE.search(line)) and not _TALK.match(line)
     return not _TALK.match(line)
@@ -222,6 +236,8 @@ def is_wish(line: str) -> bool:
 
 def _is_script(text: str) -> bool:
     """Whether the text is mostly shell commands and remarks on them."""
+    if text.count("\n") < 2:
+        return False
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) < 3:
         return False
@@ -244,7 +260,7 @@ def ask_kind(text: str) -> AskKind:
         return "paste"
     if _COMMAND.match(head) and not _IMPERATIVE_WORDS.match(head):
         return "command"
-    words = head.lower().replace("、", " ").replace("。", " ").split()
+    words = head.lower().replace("、", " ").replace("。", " ").split(None, 9)
     if len(words) <= 8 and all(w.strip(".,!?:;()*👍😅🤣🤔-") in _ACKNOWLEDGMENTS for w in words):
         return "answer"
     if is_question(head if len(head) < 600 else head.split("\n")[0]):
@@ -252,13 +268,20 @@ def ask_kind(text: str) -> AskKind:
     line = _first_line(head)
     if _is_script(head):
         return "command"
-    if (
-        content_words(line) < 3
-        or content_words(_CARRIER.sub(" ", line)) < 2
-        or line.startswith(("http://", "https://"))
-    ):
+    if content_words(line) < 3 or not _says_work(line) or line.startswith(("http://", "https://")):
         return "weak"
     return "ask" if is_wish(line) or (len(head) > 600 and _HEADING.match(head)) else "weak"
+
+
+def _says_work(line: str) -> bool:
+    """Whether a line has two words of its own besides those of shipping and going on."""
+    count = 0
+    for word in _WORD.findall(line.lower()):  # most lines show it soon; only the others need the long search
+        if len(word) >= 4 and word.isascii() and word.isalpha() and word not in _STOPWORDS:
+            count += not _CARRIER.fullmatch(word)
+            if count == 2:
+                return True
+    return content_words(_CARRIER.sub(" ", line)) >= 2
 
 
 #: A line break inside a sentence: the next line goes on with a small letter.
@@ -267,8 +290,10 @@ _JOINED: Final = re.compile(r"(?<=[^\s.!?:;,。！？：#>*-]) ?\n(?=[a-zà-öø
 
 def _first_line(text: str) -> str:
     """The first line with words of its own, without marks in front."""
-    for line in _JOINED.sub(" ", text[:1_000]).split("\n"):
-        stripped = _LEADING.sub("", line).strip(" *_#`=:")
+    head = text[:1_000]
+    for line in (_JOINED.sub(" ", head) if "\n" in head else head).split("\n"):
+        leading = _LEADING.match(line)
+        stripped = (line[leading.end() :] if leading else line).strip(" *_#`=:")
         if content_words(stripped) >= 2 or len(stripped) > 40:
             return one_line(stripped)
     return one_line(text)

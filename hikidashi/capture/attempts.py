@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hikidashi.capture.families import Family
-from hikidashi.capture.passages import Passage, Place, one_line
+from hikidashi.capture.passages import Passage, Place, clean, one_line
 from hikidashi.capture.verdicts import signature
-from hikidashi.redact import redact
 
 __all__ = ["Attempts", "Failure", "Solved", "command_key"]
 
@@ -43,6 +42,12 @@ def command_key(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
+def _program(shown: str) -> str:
+    """The program of a command as it is shown; '' when it may be written otherwise in the command itself."""
+    name = shown.partition(" ")[0]
+    return "" if "[redacted" in name else name.rstrip("…")
+
+
 @dataclass(slots=True)
 class Failure:
     """One command with one error signature."""
@@ -58,6 +63,8 @@ class Failure:
     #: What the assistant said last before it changed something.
     diagnosis: Passage | None = None
     edits: list[str] = field(default_factory=list)
+    #: The program that failed, as it stands in the command; '' when that is not known.
+    program: str = ""
     #: The same command failed with something else since: what was changed later did not mend this.
     gone: bool = False
 
@@ -72,7 +79,7 @@ class Failure:
             self.count,
             self.change,
             said,
-            [redact(name) for name in self.edits],
+            [clean(name) for name in self.edits],
             self.gone,
         ]
 
@@ -84,6 +91,7 @@ class Failure:
             key=key,
             sign=sign,
             command=Passage.from_state(command),
+            program=_program(command[0]),
             error=Passage.from_state(error),
             last=Place.from_state(last),
             count=count,
@@ -125,8 +133,8 @@ class Attempts:
             if said is not None:
                 failure.diagnosis = said
 
-    def failed(self, text: str, shown: str, error: str, place: Place) -> Failure | None:
-        """`text` (for people: `shown`) failed with the line `error`: the failure, None when `error` says nothing."""
+    def failed(self, text: str, error: str, place: Place) -> Failure | None:
+        """The command `text` failed with the line `error`: the failure, None when `error` says nothing."""
         sign = signature(error)
         if len(sign) < 6 or _SLIP.search(error):
             return None
@@ -139,7 +147,8 @@ class Attempts:
             known = Failure(
                 key=key,
                 sign=name,
-                command=Passage(shown, place, 200),
+                command=Passage(text, place, 200),
+                program=_program(text),
                 error=Passage(one_line(error), place, 240),
                 last=place,
                 change=self.changes,
@@ -154,6 +163,10 @@ class Attempts:
         while len(self.failures) > MAX_FAILURES:
             del self.failures[next(iter(self.failures))]
         return known
+
+    def may_end(self, line: str) -> bool:
+        """Whether a command line that passed may be one that failed before: a quick test, sure only when it denies."""
+        return any(failure.program in line for failure in self.failures.values())
 
     def passed(self, text: str, place: Place) -> Solved | None:
         """`text` passed: its failures that are over now, at most the most stubborn one."""

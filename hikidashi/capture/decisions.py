@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from hikidashi.capture.asks import content_words
 from hikidashi.capture.passages import cut, one_line
+from hikidashi.redact import redact
 from hikidashi.source import Trust
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "answered_questions",
     "approved_plan",
     "enough_quote",
+    "may_pick",
     "picked_option",
     "stated_choice",
 ]
@@ -77,6 +79,7 @@ def _plan_title(lines: list[str]) -> str:
 
 def approved_plan(plan: str) -> Finding | None:
     """A plan that a person approved; None when it says too little to be found again."""
+    plan = redact(plan)  # before it is cut
     lines = [line.rstrip() for line in plan.strip().split("\n") if line.strip()]
     title = _plan_title(lines)
     if not title or len(plan) < 80:
@@ -120,7 +123,9 @@ def answered_questions(data: dict[str, object] | None, given: dict[str, object],
     else:
         pairs = [(q, a) for q, a in re.findall(r'"([^"]{3,400})"\s*=\s*"([^"]{1,600})"', text)]
     kept = [
-        (one_line(q), one_line(a)) for q, a in pairs if a.strip() and not _PROCEED.match(a) and not _NEXT_STEP.search(q)
+        (_told_line(q), _told_line(a))
+        for q, a in pairs
+        if a.strip() and not _PROCEED.match(a) and not _NEXT_STEP.search(q)
     ]
     if not kept:
         return None
@@ -131,24 +136,30 @@ def answered_questions(data: dict[str, object] | None, given: dict[str, object],
     return Finding(title=title, body=body, quote=quote, why="The person chose this when asked.", trust="user")
 
 
+def _told_line(text: object) -> str:
+    """A text in one line, redacted before it is folded and cut: half a secret is one that no rule knows."""
+    return one_line(redact(str(text)))
+
+
 def _described(given: dict[str, object], question: str, answer: str) -> str:
     """` — description` of the chosen option, from the call's input."""
     questions: Any = given.get("questions")
     for item in questions if isinstance(questions, list) else []:
-        if isinstance(item, dict) and one_line(str(item.get("question", ""))) == question:
+        if isinstance(item, dict) and _told_line(item.get("question", "")) == question:
             options: Any = item.get("options")
             for option in options if isinstance(options, list) else []:
                 if (
                     isinstance(option, dict)
-                    and one_line(str(option.get("label", ""))) == answer
+                    and _told_line(option.get("label", "")) == answer
                     and option.get("description")
                 ):
-                    return " — " + cut(one_line(str(option["description"])), 300)
+                    return " — " + cut(_told_line(option["description"]), 300)
     return ""
 
 
 def stated_choice(sentence: str) -> Finding | None:
-    """A contrastive choice in the person's own words; None for ''."""
+    """A contrastive choice in the person's own words, redacted; None for ''."""
+    sentence = redact(sentence)
     if not sentence or not enough_quote(sentence):
         return None
     words = one_line(sentence).strip(" .-*")
@@ -220,11 +231,18 @@ def _options(match: re.Match[str], message: str) -> dict[str, str]:
     )
 
 
+def may_pick(prompt: str) -> bool:
+    """Whether a prompt has the form of a short answer that picks an option."""
+    return len(prompt) <= 300 and _PICK.match(prompt.strip()) is not None
+
+
 def picked_option(prompt: str, message: str) -> Finding | None:
     """The option of the assistant's message that a short answer picks; None when it is not clear which."""
     match = _PICK.match(prompt.strip())
     if match is None or len(prompt) > 300:
         return None
+    prompt, message = redact(prompt), redact(message)
+    match = _PICK.match(prompt.strip()) or match
     key = (match.group("word") or match.group("letter") or match.group("number")).upper()
     options = _options(match, message)
     chosen = options.get(key, "")
@@ -238,6 +256,9 @@ def picked_option(prompt: str, message: str) -> Finding | None:
     question = _question(message, chosen)
     others = "\n".join(f"- not chosen: {cut(text, 200)}" for other, text in sorted(options.items()) if other != key)
     plain = re.sub(r"\*\*|__|`|\s*\((?:recommended|recomendado|推奨)\)", "", chosen, flags=re.IGNORECASE)
+    # An option's name says what was chosen; what it means stands in the body.
+    name = plain.partition(" — ")[0]
+    plain = name if len(plain) > 80 and content_words(name) else plain
     answer = one_line(prompt)
     return Finding(
         title=cut(f"{cut(question, 90)} {plain}" if question else plain, 180),

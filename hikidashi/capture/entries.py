@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from hikidashi.capture.attempts import Solved
 from hikidashi.capture.decisions import Finding
-from hikidashi.capture.passages import Place, cut, one_line
+from hikidashi.capture.passages import Place, clean, cut, one_line
 from hikidashi.capture.requests import Outcome
-from hikidashi.redact import redact
 from hikidashi.source import Source, Trust
 from hikidashi.staging.entry import Entry, EntryKind, EntryStatus, entry_id
 
@@ -44,14 +43,14 @@ def _entry(
     return Entry(
         id=entry_id(host, anchor.at, anchor.anchor, kind, ordinal),
         kind=kind,
-        title=cut(one_line(redact(title)), MAX_TITLE),
-        body=cut(redact(body), MAX_BODY),
-        why=cut(one_line(redact(why)), MAX_QUOTE),
-        quote=_quoted(redact(quote)),
+        title=cut(one_line(clean(title)), MAX_TITLE),
+        body=cut(clean(body), MAX_BODY),
+        why=cut(one_line(clean(why)), MAX_QUOTE),
+        quote=_quoted(clean(quote)),
         source=source,
         trust=trust,
         status=status,
-        topic=cut(redact(topic), MAX_TITLE),
+        topic=cut(clean(topic), MAX_TITLE),
     )
 
 

@@ -103,16 +103,20 @@ class SessionFold:
                 self._ending.turn.ended = False
         elif kind == "user":
             self._user(event)
-        elif kind == "interrupt":
-            self._latest = (event, self.last_at)
-            self._ending.turn.stopped = self._place(event)
-        elif kind == "link":
-            self._link(event)
-        elif kind == "context" and event.text.startswith(PLAN_PREFIX):
-            self._user(event)
+        else:
+            self._rare(event)
         if not event.repeat and kind not in ("context", "title", "compaction"):
             self._fresh = True
         return self._entries
+
+    def _rare(self, event: Event) -> None:
+        if event.kind == "interrupt":
+            self._latest = (event, self.last_at)
+            self._ending.turn.stopped = self._place(event)
+        elif event.kind == "link":
+            self._link(event)
+        elif event.kind == "context" and event.text.startswith(PLAN_PREFIX):
+            self._user(event)
 
     def settle(self) -> list[Entry]:
         """The session is at rest: its request, unless it was emitted before and nothing changed since."""
@@ -161,7 +165,10 @@ class SessionFold:
         kind = ask_kind(text)
         end.prompts += 1
         end.answers = end.answers + 1 if kind == "answer" else 0
-        choice = "" if kind == "plan" else contrastive_choice(text)
+        choice = "" if kind == "plan" else contrastive_choice(text, kind)
+        if choice:  # as the redacted whole has it: the sentence alone may have lost what gives a secret away
+            choice = redact(choice)
+            choice = choice if choice in redact(text) else ""
         ask = Passage(text, place, 600) if kind in ("ask", "plan") and not choice else None
         end.turn = Turn(ask=ask, ended=False)
         self._latest = (event, self.last_at)
@@ -177,14 +184,13 @@ class SessionFold:
     def _decide(self, event: Event, place: Place, choice: str, plan: bool) -> None:
         """Decisions that a prompt holds. The prompt is redacted while it is whole."""
         found, first = None, place
-        asked = self._asked.text if self._asked is not None and len(event.text) <= 300 else ""
         if plan:
             found = decisions.approved_plan(redact(event.text).strip().removeprefix(PLAN_PREFIX))
-        elif asked and self._asked is not None:
-            found = decisions.picked_option(redact(event.text), asked)
+        elif self._asked is not None and decisions.may_pick(event.text):
+            found = decisions.picked_option(event.text, self._asked.text)
             first = self._asked.place if found else place
         if found is None and choice:
-            found = decisions.stated_choice(contrastive_choice(redact(event.text)))
+            found = decisions.stated_choice(choice)
         if found is not None:
             self._emit_decision(found, first, place)
 
@@ -206,7 +212,8 @@ class SessionFold:
         if tool in SHELL_TOOLS:
             self._ran(event)
         elif tool in EDIT_TOOLS:
-            self._catch_up()
+            if self._work.diagnoses:
+                self._catch_up()
             self._work.edited(event, self._said)
             if not event.sidechain:
                 self._note_branch(event)
@@ -243,7 +250,8 @@ class SessionFold:
         run = self._work.read(event)
         if run is None:
             return
-        self._catch_up()
+        if self._work.diagnoses:
+            self._catch_up()
         place = self._place(event)
         solved, failure = self._work.ran(event, run, place, self._said)
         if event.repeat:
@@ -271,7 +279,7 @@ class SessionFold:
         """An edit on a branch: the branch, and the tickets named so far, are what this session works on."""
         if event.branch != self._branch_name:
             self._branch_name = event.branch
-            topic = redact(branch_topic(event.branch))
+            topic = branch_topic(event.branch)
             if topic:
                 self._branch = topic
                 if len(self._topics) < MAX_TOPICS:

@@ -6,9 +6,9 @@ import re
 from typing import Final, Literal
 
 from hikidashi.capture.shell import Command, Segment
-from hikidashi.capture.vocabulary import word_list
+from hikidashi.capture.vocabulary import contains_any, word_list
 
-__all__ = ["HARD", "Family", "family_of", "is_inspection", "only_looks"]
+__all__ = ["HARD", "Family", "family_of", "is_inspection", "may_matter", "only_looks"]
 
 #: What a command is for. `look` only reads; `other` is anything that is not in the table.
 Family = Literal[
@@ -163,6 +163,31 @@ def only_looks(line: str) -> bool:
     """A quick test for the many lines that only read and search, before they are taken apart."""
     match = _SIMPLE.fullmatch(line, 0, 400) if len(line) < 400 else None
     return match is not None and match.group(1).rpartition("/")[2] in _LOOK and "-i" not in line
+
+
+def _needs() -> dict[str, tuple[str, ...]]:
+    """Program -> one of which texts its line has when its family is any but `look` and `other`; () for any line."""
+    needs: dict[str, set[str]] = {}
+    for first, *rest in _PREFIXES:
+        needs.setdefault(first, set()).add(rest[0] if rest else "")
+    needs["aws"].add("s3")
+    found = {program: () if "" in second else tuple(sorted(second)) for program, second in needs.items()}
+    found |= dict.fromkeys((*_TEST, *_LINT, *_TASK_RUNNERS), ())
+    return found | {"sed": ("-i", "-pi"), "perl": ("-i", "-pi"), "cat": ("<<",), "tee": ("<<",)}
+
+
+_NEEDS: Final = _needs()
+_NAMES: Final = re.compile(r"[\w.+-]+")
+
+
+def may_matter(line: str) -> bool:
+    """Whether a line may be of a family besides `look` and `other`: a quick test, sure only when it denies."""
+    if len(line) > 600:
+        return True
+    for name in _NEEDS.keys() & set(_NAMES.findall(line)):
+        if not _NEEDS[name] or contains_any(line, _NEEDS[name]):
+            return True
+    return False
 
 
 def family_of(command: Command) -> tuple[Family, Segment]:

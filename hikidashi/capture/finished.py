@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -101,9 +102,10 @@ class Proofs:
         self.items: list[Proof] = []
         self.commits = 0
 
-    def add(self, kind: ProofKind, what: str, line: str, place: Place, prompt: int) -> None:
-        """One more proof; the same line again only moves to the end."""
-        proof = Proof(kind, Passage(what, place, 160) if what else None, Passage(line, place, 240), prompt)
+    def add(self, kind: ProofKind, what: str, line: str | Callable[[], str], place: Place, prompt: int) -> None:
+        """One more proof; the same line again only moves to the end. `line` may be made later."""
+        told = Passage(line, place, 240) if isinstance(line, str) else Passage.later(line, place, 240)
+        proof = Proof(kind, Passage(what, place, 160) if what else None, told, prompt)
         if kind == "commit":
             self.commits += 1
         if kind in ("test", "build", "push"):

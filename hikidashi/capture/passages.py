@@ -7,19 +7,32 @@ through `redact` first, once, and is cut after it (cutting first could leave hal
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from hikidashi.hosts.transcript import Event
 from hikidashi.redact import redact
 from hikidashi.times import parse_time
 
-__all__ = ["EPOCH", "Passage", "Place", "cut", "is_time", "one_line", "redacted"]
+__all__ = ["EPOCH", "Passage", "Place", "clean", "cut", "is_time", "one_line", "redacted"]
 
 #: For events of a session in which nothing has a time.
 EPOCH: Final = "1970-01-01T00:00:00.000Z"
 
 #: How much raw text is kept for a limit: enough that a secret on the border is seen whole.
 _SLACK: Final = 2_000
+
+
+@lru_cache(maxsize=1_024)
+def _short(text: str) -> str:
+    return redact(text)
+
+
+def clean(text: str) -> str:
+    """`redact`, which remembers short texts: titles, tasks and last words come several times."""
+    return _short(text) if len(text) <= 400 else redact(text)
 
 
 def one_line(text: str) -> str:
@@ -39,7 +52,10 @@ def cut(text: str, limit: int) -> str:
 def is_time(text: str) -> bool:
     """Whether `text` is a time as hosts write them."""
     try:
-        parse_time(text)
+        if text.startswith("20"):  # in this century no time zone leads out of the calendar
+            datetime.fromisoformat(text)
+        else:
+            parse_time(text)
     except ValueError:
         return False
     return True
@@ -74,7 +90,9 @@ class Place:
     @classmethod
     def of(cls, event: Event, last_at: str) -> Place:
         """The place of `event`; `last_at` stands in for a time that is missing or no time."""
-        at = next((at for at in (event.at, last_at) if is_time(at)), EPOCH)
+        at = event.at
+        if not is_time(at):
+            at = last_at if is_time(last_at) else EPOCH
         anchor = event.uuid or event.call_id
         if not anchor:
             joined = "\x1f".join((event.role, event.at, event.text))
@@ -94,7 +112,7 @@ class Place:
 class Passage:
     """Text of at most `limit` characters, from its start or (`tail`) its end, and its place."""
 
-    __slots__ = ("_clean", "_raw", "_tail", "limit", "place")
+    __slots__ = ("_clean", "_make", "_raw", "_tail", "limit", "place")
 
     def __init__(self, text: str, place: Place, limit: int, *, tail: bool = False, clean: bool = False) -> None:
         self.place = place
@@ -102,13 +120,23 @@ class Passage:
         self._tail = tail
         self._raw = "" if clean else text[-(limit + 4 * _SLACK) :] if tail else text[: limit + _SLACK]
         self._clean = text if clean else None
+        self._make: Callable[[], str] | None = None
+
+    @classmethod
+    def later(cls, make: Callable[[], str], place: Place, limit: int) -> Passage:
+        """Text that is made when it is first asked for; what most sessions note is never asked for."""
+        passage = cls("", place, limit)
+        passage._make = make
+        return passage
 
     @property
     def text(self) -> str:
         """The redacted text."""
         if self._clean is None:
-            clean = redact(self._raw)
-            self._clean = clean[-self.limit :] if self._tail else cut(clean, self.limit)
+            if self._make is not None:
+                self._raw, self._make = self._make()[: self.limit + _SLACK], None
+            told = clean(self._raw)
+            self._clean = told[-self.limit :] if self._tail else cut(told, self.limit)
             self._raw = ""
         return self._clean
 

@@ -154,21 +154,25 @@ class _Pass:
         """Read from the watermark to the end; commit each chunk, and the end with the session's request."""
         reader, report, fold = self._reader, self._read, self._fold
         seen, holds, explicit = reader.seen, reader.belonging.holds, self._explicit
-        begun, keys = self._start.position.offset - reader.waiting_bytes, seen.mark
+        taken = len(seen)
         events = self.host.events(
-            self.file.path, start=self._start.position, report=report, max_line_bytes=reader.max_line_bytes, seen=seen
+            self.file.path,
+            start=self._start.position,
+            report=report,
+            max_line_bytes=reader.max_line_bytes,
+            seen=seen.as_set,
         )
-        fresh, limit, feed = seen.fresh, begun + reader.chunk_bytes, fold.feed
+        limit, feed = self._start.position.offset + reader.chunk_bytes - reader.waiting_bytes, fold.feed
         for event in events:
             if report.offset >= limit:
                 # The event in hand is not taken yet: the lines before it are, and so are their keys.
-                self._take(report.position, keys, ended=False)
-                limit, keys = report.offset + reader.chunk_bytes, len(fresh)
+                self._take(report.position, taken - seen.known, ended=False)
+                limit = report.offset + reader.chunk_bytes
             if explicit or holds(event.cwd):
                 made = feed(event)
                 if made:
                     self._entries += made
-            keys = len(fresh)
+            taken = len(seen)
         self._finish()
 
     def _finish(self) -> None:

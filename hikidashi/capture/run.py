@@ -18,7 +18,9 @@ from hikidashi.capture.follow import Belonging, Watermark, path_text
 from hikidashi.capture.reading import Reader
 from hikidashi.capture.report import ExtractReport
 from hikidashi.capture.seen import seen_keys
+from hikidashi.config.registry import noted_worktrees
 from hikidashi.config.territory import linked_worktrees
+from hikidashi.config.workspace import remember_worktrees
 from hikidashi.db.connection import database_errors, queries, transaction
 from hikidashi.errors import UsageError
 from hikidashi.hosts.registry import HOSTS, recognise, transcripts_under
@@ -174,6 +176,7 @@ class _Extraction:
     # -- the files
 
     def _own(self) -> Found:
+        remember_worktrees(self._workspace)  # one may be gone at the next extraction, its last sessions unread
         return _own_sessions(self._workspace, self._since)
 
     def _read(self, found: Found, *, explicit: bool) -> None:
@@ -222,8 +225,9 @@ def waiting_sessions(workspace: Workspace, connection: sqlite3.Connection, *, si
 
 
 def _own_sessions(workspace: Workspace, since: datetime | None) -> Found:
-    """The sessions that the hosts keep for this workspace: its root and its linked worktrees."""
-    folders = [workspace.root, *linked_worktrees(workspace.root)]
+    """The sessions that the hosts keep for this workspace: its root and its linked worktrees, removed ones too."""
+    worktrees = [*linked_worktrees(workspace.root), *noted_worktrees(workspace.root)]
+    folders = dict.fromkeys([workspace.root, *worktrees])
     own = {file.path: (host, file) for host in HOSTS for folder in folders for file in host.session_files(folder)}
     oldest = 0 if since is None else int(since.timestamp() * 1e9)
     return _ordered(pair for pair in own.values() if pair[1].mtime_ns >= oldest)

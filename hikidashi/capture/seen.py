@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from typing import Final
+from itertools import islice
+from typing import Final, cast
 
 from hikidashi.db.connection import database_errors, queries
 
@@ -23,37 +24,44 @@ _PRELOAD_ROWS: Final = 250_000
 _PRELOAD_BYTES: Final = 4 << 20
 
 
-class SeenKeys(set[bytes]):
-    """The keys of the database and those that are new, and which are new."""
+class SeenKeys(dict[bytes, None]):
+    """The keys of the database, and behind them those that are new, in order.
+
+    For a host it is a set, which it asks and adds to for every line. A dict does both as fast as a set does and
+    keeps the order, which tells the keys of lines that are taken from those of the line in hand.
+    """
+
+    #: Count the event of this key.
+    add = dict.setdefault
 
     def __init__(self, known: Iterable[bytes] = ()) -> None:
-        super().__init__(known)
-        #: The new keys, in order.
-        self.fresh: list[bytes] = []
+        super().__init__(dict.fromkeys(known))
+        #: How many of the keys, from the first on, are in the database.
+        self.known = len(self)
 
-    def add(self, key: bytes) -> None:
-        """Count the event of this key."""
-        super().add(key)
-        self.fresh.append(key)
+    @property
+    def as_set(self) -> set[bytes]:
+        """Itself, under the type that hosts ask for; they use `in` and `add` alone."""
+        return cast("set[bytes]", self)
 
     @property
     def mark(self) -> int:
         """How many keys are new so far."""
-        return len(self.fresh)
+        return len(self) - self.known
 
     def commit(self, connection: sqlite3.Connection, mark: int) -> None:
         """Write the first `mark` new keys, in the CALLER's transaction."""
-        keys = sorted(self.fresh[:mark])  # in the order of the table
-        connection.executemany(_SQL["add_seen"], zip(keys))
+        keys = sorted(islice(self, self.known, self.known + mark))  # in the table's order
+        connection.execute(_SQL["add_seen"], {"keys": b"".join(keys)})
 
     def committed(self, mark: int) -> None:
         """The transaction of `commit` is through."""
-        del self.fresh[:mark]
+        self.known += mark
 
     def forget(self, mark: int = 0) -> None:
         """Take back the new keys behind the first `mark`: their file could not be read to the end."""
-        self.difference_update(self.fresh[mark:])
-        del self.fresh[mark:]
+        while self.mark > mark:
+            self.popitem()
 
 
 class _LookedUp(SeenKeys):
@@ -69,8 +77,8 @@ class _LookedUp(SeenKeys):
 
     def committed(self, mark: int) -> None:
         """The transaction of `commit` is through: the database knows these keys from now on."""
-        self.difference_update(self.fresh[:mark])
-        super().committed(mark)
+        for key in list(islice(self, mark)):
+            del self[key]
 
 
 def seen_keys(connection: sqlite3.Connection, *, bytes_ahead: int) -> SeenKeys:

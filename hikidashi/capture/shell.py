@@ -20,9 +20,10 @@ MAX_COMMAND: Final = 6_000
 #: Characters of it, without heredocs, that are taken apart.
 _MAX_PARSED: Final = 1_000
 
+#: A run of words and spaces, a quotation, or what stands between commands.
 _TOKEN: Final = re.compile(
-    r"""(?P<word>(?!\d>)[^\s'"\\;|&<>]+)|(?P<space>[ \t]+)|(?P<quoted>'[^']*'|"(?:\\.|[^"\\])*")|(?P<escaped>\\.)"""
-    r"""|(?P<join>&&|\|\||;|\n|\|&?)|(?P<redirect>\d?>&\d|&>>?\s*\S+|\d?>>?\s*\S+|<\s*\S+)|(?P<amp>&)|(?P<rest>.)""",
+    r"""(?P<words>[^'"\\;|&<>\n]+)|(?P<quoted>'[^']*'|"(?:\\.|[^"\\])*")|(?P<escaped>\\.)"""
+    r"""|(?P<join>&&|\|\||;|\n|\|&?)|(?P<redirect>>&\d|&>>?\s*\S+|>>?\s*\S+|<\s*\S+)|(?P<amp>&)|(?P<rest>.)""",
     re.DOTALL,
 )
 
@@ -95,29 +96,41 @@ def _drop_heredocs(text: str) -> str:
     return text
 
 
+def _redirect(segment: Segment, target: str) -> None:
+    if target == _HEREDOC_MARK:
+        segment.heredoc = True
+    elif ">" in target and "&" not in target[:3]:
+        segment.writes = target.lstrip("0123456789>").strip()
+
+
 def _segments(text: str) -> list[Segment]:
-    segments, current, word = [], Segment(), ""
+    segments, current, word, before = [], Segment(), "", ""
     for match in _TOKEN.finditer(text):
-        kind = match.lastgroup
-        if kind in ("word", "quoted", "escaped", "rest"):
-            piece = match.group()
+        kind, piece = match.lastgroup, match.group()
+        if kind == "words":
+            before = piece
+            first, *others = piece.replace("\t", " ").split(" ")
+            word += first
+            if others:
+                current.words += [found for found in (word, *others[:-1]) if found]
+                word = others[-1]
+            continue
+        before, words = "", before
+        if kind in ("quoted", "escaped", "rest"):
             word += piece[1:-1] if kind == "quoted" else "" if piece == "\\\n" else piece
             continue
+        if piece[0] == ">" and words[-1:].isdecimal() and (len(words) == 1 or words[-2].isspace()):
+            word, piece = word[:-1], word[-1] + piece  # `2>`: a digit that stands alone is a part of it
         if word:
             current.words.append(word)
             word = ""
         if kind == "redirect":
-            target = match.group()
-            if target == _HEREDOC_MARK:
-                current.heredoc = True
-            elif ">" in target and "&" not in target[:3]:
-                current.writes = target.lstrip("0123456789>").strip()
+            _redirect(current, piece)
             continue
-        if kind in ("join", "amp"):
-            current.after = {"\n": ";", "|&": "|"}.get(match.group(), match.group())
-            if current.words or current.heredoc:
-                segments.append(current)
-            current = Segment()
+        current.after = {"\n": ";", "|&": "|"}.get(piece, piece)
+        if current.words or current.heredoc:
+            segments.append(current)
+        current = Segment()
     if word:
         current.words.append(word)
     if current.words:

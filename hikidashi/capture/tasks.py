@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 from hikidashi.capture.passages import Passage, Place
@@ -17,6 +18,11 @@ MAX_ITEMS: Final = 40
 MAX_ITEM: Final = 140
 
 _TASK_NUMBER: Final = re.compile(r"#(\w+)")
+
+
+@lru_cache(maxsize=256)  # a list comes again with each step
+def _digest(words: str) -> str:
+    return hashlib.blake2b(words.encode("utf-8", "replace"), digest_size=5).hexdigest()
 
 
 class Tasks:
@@ -63,7 +69,7 @@ class Tasks:
         for number, todo in enumerate(todos[:MAX_ITEMS]):
             if isinstance(todo, dict) and isinstance(todo.get("content"), str):
                 items[str(number)] = (Passage(todo["content"], place, MAX_ITEM), str(todo.get("status", "pending")))
-                digests.add(hashlib.blake2b(todo["content"].encode("utf-8", "replace"), digest_size=5).hexdigest())
+                digests.add(_digest(todo["content"]))
         fresh = self._digests.isdisjoint(digests)
         if items:
             self.items, self.place, self.prompt, self.shared, self._digests = items, place, prompt, False, digests

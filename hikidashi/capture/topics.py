@@ -6,10 +6,13 @@ import re
 from typing import Final
 
 from hikidashi.capture.vocabulary import word_list
+from hikidashi.redact import redact
 
 __all__ = ["branch_topic", "tickets_in"]
 
 _TICKET: Final = re.compile(r"(?<![\w-])([A-Za-z][A-Za-z0-9]{1,9})-(\d{1,6})(?!\d|[.-]\d|\w)")
+
+_DASH_NUMBER: Final = re.compile(r"-\d")
 
 #: Standards, codecs, models and products that look like tickets.
 _NOT_TICKETS: Final = word_list(
@@ -27,7 +30,7 @@ _DEFAULT: Final = word_list(
 def tickets_in(text: str, *, any_case: bool = False) -> list[str]:
     """Ticket keys such as `ENT-221` in `text`, in order; written small only where `any_case` (branch names)."""
     found: list[str] = []
-    if "-" not in text:
+    if _DASH_NUMBER.search(text) is None:
         return found
     for match in _TICKET.finditer(text[:4_000]):
         project = match.group(1)
@@ -37,8 +40,11 @@ def tickets_in(text: str, *, any_case: bool = False) -> list[str]:
 
 
 def branch_topic(branch: str) -> str:
-    """What a branch ties together: its ticket, else its name; '' for branches that everybody is on."""
-    if not branch or branch.lower() in _DEFAULT:
+    """What a branch ties together: its ticket, else its name; '' for branches that everybody is on.
+
+    A branch with a secret in its name ties nothing: redacted, two of them would be one.
+    """
+    if not branch or branch.lower() in _DEFAULT or any(redact(part) != part for part in (branch, *branch.split("/"))):
         return ""
     tickets = tickets_in(branch, any_case=True)
     return f"ticket:{tickets[0]}" if tickets else f"branch:{branch[:120]}"

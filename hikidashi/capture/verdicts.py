@@ -10,7 +10,9 @@ import re
 from typing import Final, Literal
 
 from hikidashi.capture.families import Family
+from hikidashi.capture.vocabulary import contains_any
 from hikidashi.hosts.transcript import Event
+from hikidashi.redact import redact
 
 __all__ = ["Verdict", "error_line", "judge", "pass_line", "signature", "visible"]
 
@@ -80,6 +82,9 @@ _GENERIC: Final = re.compile(
     re.IGNORECASE,
 )
 
+#: The line that a report draws before and behind a heading: `____ ERROR at setup of test_x ____`.
+_RULED: Final = re.compile(r"^[_=*-]{3,}\s+|\s+[_=*-]{3,}$")
+
 _NUMBER: Final = re.compile(r"\d+")
 _HEX: Final = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,}\b")
 _FOLDERS: Final = re.compile(r"(?:[\w.~@+-]*/)+([\w.@+-]+)")
@@ -96,6 +101,55 @@ def visible(text: str) -> str:
     return _EXIT.sub("", text, count=1)
 
 
+#: Where `_TESTS_PASSED` matches, the line has one of these, in small letters; `^ok` is looked for on its own.
+_PASS_MARKS: Final = ("pass", "build success", "0 fail", "no issues found")
+_FAIL_MARKS: Final = (
+    " fail", " error", "FAIL", "\nE   ", "Traceback (most recent", "npm ERR!", "ELIFECYCLE", "exited with code ",
+    "command not found", "error: script ", "exit status", "exit code",
+)  # fmt: skip
+_NO_TEST_MARKS: Final = ("no test", "0 test", "collected 0 items")
+_BUILD_MARKS: Final = (
+    "error", "Failed to compile", "BUILD FAILED", "npm ERR!", "ELIFECYCLE", "Build failed", "command not found",
+    "Traceback (most recent", "make", "exited with code ", "✖",
+)  # fmt: skip
+_ERROR_MARKS: Final = (
+    "err", "fail", "fatal", "exception", "panic", "cannot", "can't", "could", "no such", "not", "denied", "undefined",
+    "unexpected", "invalid", "refused", "time", "unable", "missing", "unresolved", "unknown", "rejected",
+    "✖", "✕", "✗", "❌",
+)  # fmt: skip
+
+
+def _on_line(pattern: re.Pattern[str], text: str, marked: str, marks: tuple[str, ...]) -> bool:
+    """Whether `pattern`, which matches only on lines with one of the marks, is in `text`.
+
+    The marks are looked for in `marked`, which is `text` or its small letters: a search for a word is fifty times
+    as fast as one for many alternatives, and most outputs are long and have none of them.
+    """
+    if len(marked) != len(text):  # a letter that becomes two when it is small
+        return pattern.search(text) is not None
+    for mark in marks:
+        place = 0 if mark[0] == "\n" and marked.startswith(mark[1:]) else marked.find(mark)
+        while place >= 0:
+            start = place + 1 if marked[place] == "\n" else marked.rfind("\n", 0, place) + 1
+            end = marked.find("\n", start)
+            end = len(text) if end < 0 else end
+            if pattern.search(text, start, end):
+                return True
+            place = marked.find(mark, end)
+    return False
+
+
+def _says_passed(output: str) -> bool:
+    low = output.lower()
+    if _on_line(_TESTS_PASSED, output, low, _PASS_MARKS):
+        return True
+    return (low.startswith("ok") or "\nok" in low) and _TESTS_PASSED.search(output) is not None
+
+
+def _says_no_tests(output: str) -> bool:
+    return contains_any(output.lower(), _NO_TEST_MARKS) and _NO_TESTS.search(output) is not None
+
+
 def judge(event: Event, family: Family, counts: bool, output: str) -> Verdict:
     """The verdict on a call of `family`; `counts`: the exit code is the command's; `output`: from `visible`."""
     if event.refused or event.interrupted or event.background or "timed out after" in output[:40]:
@@ -108,7 +162,7 @@ def judge(event: Event, family: Family, counts: bool, output: str) -> Verdict:
     if failed:
         return "failed"
     if family in ("build", "lint", "migrate", "deploy", "publish"):
-        if _BUILD_FAILED.search(output) and not (counts and family == "lint"):
+        if _on_line(_BUILD_FAILED, output, output, _BUILD_MARKS) and not (counts and family == "lint"):
             return "failed" if not counts else "unknown"
         return "passed" if counts else "unknown"
     if family == "push":
@@ -119,13 +173,13 @@ def judge(event: Event, family: Family, counts: bool, output: str) -> Verdict:
 def _judge_tests(failed: bool, counts: bool, output: str) -> Verdict:
     if len(output) > 3_000:  # the summary stands at the end
         output = output[:500] + "\n" + output[-2_500:]
-    if _NO_TESTS.search(output) and not _TESTS_PASSED.search(output):
+    if _says_no_tests(output) and not _says_passed(output):
         return "unknown"
     if failed:
         return "failed"
-    if _TESTS_FAILED.search(output):
+    if _on_line(_TESTS_FAILED, output, output, _FAIL_MARKS):
         return "unknown" if counts else "failed"
-    if counts or _TESTS_PASSED.search(output):
+    if counts or _says_passed(output):
         return "passed"
     return "unknown"
 
@@ -133,22 +187,18 @@ def _judge_tests(failed: bool, counts: bool, output: str) -> Verdict:
 def error_line(output: str) -> str:
     """The first line of an output that says what went wrong; '' when none does (`Build failed` says nothing)."""
     lines = output.split("\n")
-    trace = next((n for n, line in enumerate(lines) if line.startswith("Traceback (most recent")), None)
-    if trace is not None:
+    if "Traceback (most recent" in output:
+        trace = next((n for n, line in enumerate(lines) if line.startswith("Traceback (most recent")), len(lines))
         for line in lines[trace + 1 :]:
             if line and not line[0].isspace():
                 return line.strip()
     if output.startswith("E   ") or "\nE   " in output:
         return next(line.strip() for line in lines if line.startswith("E   "))
-    end = -1
-    for match in _ERROR.finditer(output):
-        if match.start() <= end:
-            continue  # the same line again
-        end = output.find("\n", match.end())
-        end = len(output) if end < 0 else end
-        line = output[output.rfind("\n", 0, match.start()) + 1 : end].strip()
-        if len(line) < 600 and not _NOT_AN_ERROR.search(line) and not _GENERIC.match(line):
-            return line
+    for line in lines:
+        if contains_any(line.lower(), _ERROR_MARKS) and _ERROR.search(line):
+            told = line.strip()
+            if len(told) < 600 and not _NOT_AN_ERROR.search(told) and not _GENERIC.match(told):
+                return _RULED.sub("", told)
     place = _COMPILER.search(output)
     if place is None:
         return ""
@@ -156,10 +206,10 @@ def error_line(output: str) -> str:
 
 
 def pass_line(output: str) -> str:
-    """The line of an output that says that it passed; '' when none does."""
+    """The line of an output that says that it passed, redacted before it is cut; '' when none does."""
     for line in reversed(output[-3_000:].split("\n")):
-        if _TESTS_PASSED.search(line):
-            return line.strip(" =-─━*\t")[:200]
+        if _says_passed(line):
+            return redact(line).strip(" =-─━*\t")[:200]
     return ""
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, partial
+from typing import Final, Literal
 
 from hikidashi.capture.attempts import TRACKED, Attempts, Solved
-from hikidashi.capture.families import HARD, Family, family_of, is_inspection, only_looks
+from hikidashi.capture.families import HARD, Family, family_of, is_inspection, may_matter, only_looks
 from hikidashi.capture.finished import commit_of, pull_request_of, pushed_refs
 from hikidashi.capture.passages import Passage, Place, cut, one_line
 from hikidashi.capture.requests import Ending, Hard
@@ -26,23 +26,22 @@ EDIT_TOOLS: Final = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 _TOLD: Final = HARD | {"commit"}
 
 
+#: So much of a command is read beyond what is parsed, that a secret on the border is seen whole.
+_SLACK: Final = 2_000
+
+
 @dataclass(slots=True)
 class _Run:
     """One command as it ended."""
 
     family: Family
-    #: The command in one line, as it was run: what makes two runs one command.
+    #: The command in one line, redacted: what makes two runs one command, and what is shown of it.
     text: str
     verdict: Verdict
     output: str
     #: The whole command line.
     line: str
     place: Place
-
-    @property
-    def shown(self) -> str:
-        """The command in one line, redacted."""
-        return _shown(self.line[:MAX_COMMAND], self.text)
 
 
 class Work:
@@ -52,12 +51,17 @@ class Work:
         self.attempts = attempts
         self.ending = ending
 
+    @property
+    def diagnoses(self) -> bool:
+        """Whether a change would be told with what the assistant said before it."""
+        return bool(self.attempts.failures)
+
     def edited(self, event: Event, said: Passage | None) -> None:
         """A file was written."""
         name = event.input.get("file_path") or event.input.get("notebook_path")
         if event.outcome != "ok" or not isinstance(name, str):
             return
-        self.attempts.changed(name.rpartition("/")[2][:80], said)
+        self.attempts.changed(_file_name(name) if self.diagnoses else "", said)
         self._counted(event)
 
     def _counted(self, event: Event) -> None:
@@ -67,9 +71,16 @@ class Work:
             self.ending.turn.changes += 1
 
     def read(self, event: Event) -> tuple[Command, Family, Segment] | None:
-        """The shell command of a result; None when it only looked, or when nothing is known of it."""
+        """The shell command of a result; None when nothing comes of it: it only looked, or it may have any end."""
         line = event.input.get("command")
-        return _read(line[:MAX_COMMAND]) if isinstance(line, str) else None
+        if not isinstance(line, str):
+            return None
+        line = line[: MAX_COMMAND + _SLACK]
+        if (event.outcome != "failed" and not event.exit_code) or _is_open(event):
+            passed = (event.outcome == "ok" or event.exit_code == 0) and self.attempts.may_end(line)
+            if not passed and not _may_matter(line):
+                return None
+        return _read(line)
 
     def ran(
         self, event: Event, run: tuple[Command, Family, Segment], place: Place, said: Passage | None
@@ -78,8 +89,8 @@ class Work:
         command, family, segment = run
         if family == "edit":
             name = _written(segment)
-            if event.outcome == "ok" and name:
-                self.attempts.changed(name, said)
+            if event.outcome == "ok" and name.rpartition("/")[2] and not name.startswith("/tmp/"):
+                self.attempts.changed(_file_name(name) if self.diagnoses else "", said)
                 self._counted(event)
             return None, ""
         counts = exit_counts(command, segment)
@@ -95,13 +106,13 @@ class Work:
         if run.family not in TRACKED or run.verdict == "unknown":
             return None, ""
         if run.verdict == "failed":
-            failure = self.attempts.failed(run.text, run.shown, error_line(run.output), run.place)
+            failure = self.attempts.failed(run.text, error_line(run.output), run.place)
             return None, failure.sign if failure else ""
         solved = self.attempts.passed(run.text, run.place)
         if solved and run.family == "test":
             solved.proof = pass_line(run.output)
         if run.family == "install":
-            self.attempts.changed(f"`{cut(run.shown, 80)}`", said)
+            self.attempts.changed(f"`{cut(run.text, 80)}`" if self.diagnoses else "", said)
         return solved, ""
 
     def _prove(self, run: _Run) -> None:
@@ -110,25 +121,18 @@ class Work:
         if run.family in ("commit", "push", "pr"):
             self._prove_shipping(run)
         if run.verdict == "failed" and run.family in HARD:
-            error = Passage(one_line(error_line(run.output)), place, 300)
-            end.hard = Hard(run.family, Passage(run.shown, place, 300), error, end.prompts)
+            error = Passage.later(partial(_error, run.output), place, 300)
+            end.hard = Hard(run.family, Passage(run.text, place, 300), error, end.prompts)
             if run.family in ("test", "build"):
                 end.proofs.failed("test" if run.family == "test" else "build")
         elif run.verdict == "passed":
             if end.hard is not None and (run.family == end.hard.family or run.family in ("commit", "push", "pr")):
                 end.hard = None
             if run.family in ("test", "build") and end.edits:
-                said = pass_line(run.output) if run.family == "test" else ""
-                text = f"`{cut(run.shown, 100)}` passed" + (f": {cut(one_line(said), 100)}" if said else "")
-                end.proofs.add("test" if run.family == "test" else "build", "", text, place, end.prompts)
-            elif run.family in ("deploy", "publish"):
-                end.proofs.add(
-                    "deploy" if run.family == "deploy" else "publish",
-                    "",
-                    f"`{cut(run.shown, 140)}` succeeded",
-                    place,
-                    end.prompts,
-                )
+                kind: Literal["test", "build"] = "test" if run.family == "test" else "build"
+                end.proofs.add(kind, "", partial(_passed, run.text, kind, run.output), place, end.prompts)
+            elif run.family == "deploy" or run.family == "publish":
+                end.proofs.add(run.family, "", f"`{cut(run.text, 140)}` succeeded", place, end.prompts)
 
     def _prove_shipping(self, run: _Run) -> None:
         end, place = self.ending, run.place
@@ -148,28 +152,42 @@ class Work:
                 end.proofs.add("pr", title, f"pull request opened: {url}", place, end.prompts)
 
 
+def _is_open(event: Event) -> bool:
+    """Whether the call has no end to judge."""
+    return event.refused or event.interrupted or event.background
+
+
+_may_matter: Final = lru_cache(maxsize=1_024)(may_matter)
+
+
 @lru_cache(maxsize=1_024)  # the same few commands are most of a day's work
 def _read(line: str) -> tuple[Command, Family, Segment] | None:
     if only_looks(line):
         return None
-    command = read_command(line)
+    found = _parsed(line)
+    if found is None:
+        return None  # as it would be without its secrets: they are no programs
+    # Redacted as it was typed: parsing takes away the quotes and blanks that give a secret away.
+    clean = redact(line)
+    return found if clean == line else _parsed(clean)
+
+
+def _parsed(line: str) -> tuple[Command, Family, Segment] | None:
+    command = read_command(line[:MAX_COMMAND])
     if command is None:
         return None
     family, segment = family_of(command)
     return None if is_inspection(family, segment) else (command, family, segment)
 
 
-@lru_cache(maxsize=256)
-def _shown(line: str, text: str) -> str:
-    """`text`, the plain form of `line`, without its secrets.
+def _passed(shown: str, kind: str, output: str) -> str:
+    """The proof that a test or build passed."""
+    said = pass_line(output) if kind == "test" else ""
+    return f"`{cut(shown, 100)}` passed" + (f": {cut(one_line(said), 100)}" if said else "")
 
-    The line is redacted before it is taken apart: without its quotes and pipes, a secret may look like any word.
-    """
-    clean = redact(line)
-    if clean == line:
-        return text
-    command = read_command(clean)
-    return plain(family_of(command)[1]) if command is not None else "[redacted]"
+
+def _error(output: str) -> str:
+    return one_line(error_line(output))
 
 
 def _output(text: str) -> str:
@@ -178,6 +196,11 @@ def _output(text: str) -> str:
 
 
 def _written(segment: Segment) -> str:
-    """The file that an editing command wrote; '' when it is not told or only temporary."""
-    name = segment.writes or (segment.words[-1] if segment.program in ("sed", "perl", "tee") else "")
-    return "" if name.startswith("/tmp/") else name.rpartition("/")[2][:80]
+    """The file that an editing command wrote; '' when it is not told."""
+    return segment.writes or (segment.words[-1] if segment.program in ("sed", "perl", "tee") else "")
+
+
+@lru_cache(maxsize=512)  # the same few files
+def _file_name(path: str) -> str:
+    """The last part of a path, redacted before it is cut."""
+    return redact(path).rpartition("/")[2][:80]

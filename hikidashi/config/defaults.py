@@ -52,7 +52,7 @@ class Setting:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
-    #: A limit on spending: a workspace file may only lower it.
+    #: A limit on what a run may spend or lose: a workspace file may only lower it.
     budget: bool = False
     #: Never shown by any command or log.
     secret: bool = False
@@ -181,6 +181,7 @@ SETTINGS: Final = (
         unit="runs",
         minimum=0,
         maximum=100,
+        budget=True,
         doc="At most this many further runs follow at once for entries that arrived meanwhile.",
     ),
     Setting(
@@ -197,6 +198,7 @@ SETTINGS: Final = (
         unit="of all records",
         minimum=0,
         maximum=1,
+        budget=True,
         doc="At most this share of the records (but one at least) may be lost to clean-up in 24 hours.",
     ),
     Setting(

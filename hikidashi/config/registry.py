@@ -22,6 +22,7 @@ __all__ = [
     "is_same_folder",
     "note_worktree",
     "noted_worktree",
+    "noted_worktrees",
     "register",
     "registered",
     "registrations",
@@ -119,6 +120,12 @@ def note_worktree(path: Path, root: Path) -> None:
     data = {"path": str(path), "root": str(root)}
     if _read(file) != data:
         _write(file, data)
+
+
+def noted_worktrees(root: Path) -> list[Path]:
+    """The linked worktrees of the main worktree at `root` that are remembered, removed ones too."""
+    found = [_read(file) for file in sorted((data_folder() / "worktrees").glob("*.json"))]
+    return [Path(data["path"]) for data in found if data and data.get("root") == str(root) and data.get("path")]
 
 
 def noted_worktree(path: Path) -> Path | None:

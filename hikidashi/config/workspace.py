@@ -10,6 +10,7 @@ import contextlib
 import os
 import sqlite3
 import stat
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -210,6 +211,16 @@ def parent_workspace(place: Path) -> Path | None:
     return _walk(located[1].start.parent, located[1].top, located[0])
 
 
+def _is_read_only(folder: Path) -> bool:
+    """Whether the folder's file system takes no writes; False where the platform cannot say."""
+    if sys.platform == "win32":
+        return False
+    try:
+        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
+
+
 def _translated(exc: sqlite3.DatabaseError, code: int, database: Path) -> HikidashiError:
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Busy(f"{shown(database)} is locked by another process; try again in a moment")
@@ -217,6 +228,10 @@ def _translated(exc: sqlite3.DatabaseError, code: int, database: Path) -> Hikida
     if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL):
         return StorageFailure(
             f"cannot open {shown(database)}: {exc}; the disk failed or is full: check it and run the same command again"
+        )
+    if code in _NO_ACCESS and _is_read_only(database.parent):  # a log beside it is needed even for reading
+        return StorageFailure(
+            f"cannot open {shown(database)}: the file system is read-only; remount it writable and try again"
         )
     if code in _NO_ACCESS and not unfinished:
         if not os.access(database.parent, os.W_OK):

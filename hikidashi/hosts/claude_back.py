@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from hikidashi.hosts.claude_lines import SHAPE, is_silent
+from hikidashi.hosts.claude_lines import SHAPE
 from hikidashi.hosts.lines import parse_line, read_lines
 from hikidashi.hosts.transcript import Position, ReadReport
 
@@ -46,7 +46,7 @@ class Before:
                 stream, start=Position(), report=report, max_line_bytes=self._max_line_bytes, stop=self._end
             )
             for number, offset, raw in lines:
-                if needle in raw and not is_silent(raw):
+                if needle in raw:
                     for line in parse_line(raw, report, SHAPE):
                         if line.get("type") == kind:
                             self._left -= offset
@@ -70,7 +70,6 @@ def look_back(stream: BinaryIO, start: Position, max_line_bytes: int, feed: Feed
     for number, _, raw in read_lines(
         stream, start=position, report=report, max_line_bytes=max_line_bytes, stop=start.offset
     ):
-        if not is_silent(raw):
-            for line in parse_line(raw, report, SHAPE):
-                feed(line, number, len(raw) + 1)
+        for line in parse_line(raw, report, SHAPE):
+            feed(line, number, len(raw) + 1)
     return position.offset

@@ -106,7 +106,7 @@ class TokenCount:
         waiting = self.waiting
         if known is None and not waiting:
             # By far the most frequent case: one line, or the first line, of a message.
-            self.waiting = dict(zip(_TOKENS, now, strict=True))
+            self.waiting = {"input": now[0], "output": now[1], "cache_creation": now[2], "cache_read": now[3]}
             return
         for name, count, then in zip(_TOKENS, now, known or _NONE, strict=True):
             if count > then:

@@ -16,14 +16,11 @@ import orjson
 from hikidashi.hosts.claude_back import Before, look_back
 from hikidashi.hosts.claude_files import find_sessions, look_at
 from hikidashi.hosts.claude_fold import Fold
-from hikidashi.hosts.claude_lines import HOST_NAME, SHAPE, is_silent
+from hikidashi.hosts.claude_lines import HOST_NAME, SHAPE
 from hikidashi.hosts.lines import parse_line, past_newline, read_blocks
 from hikidashi.hosts.transcript import Event, Position, ReadReport, SessionFile
 
 __all__ = ["HOST", "ClaudeCode"]
-
-#: A line up to this length is parsed in less time than it takes to find that it carries nothing.
-SILENT_BYTES: Final = 2048
 
 
 class ClaudeCode:
@@ -73,10 +70,6 @@ def _told(stream: BinaryIO, fold: Fold, report: ReadReport, start: Position, max
         taken -= number
         for raw in lines:
             size = len(raw)
-            if size > SILENT_BYTES and is_silent(raw):
-                offset += size
-                number += 1
-                continue
             try:
                 line = loads(raw)
             except ValueError:

@@ -6,16 +6,14 @@ while the agent was busy, tokens already counted) is bounded, and depends on not
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any
 
 from hikidashi.hosts.claude_back import Before
 from hikidashi.hosts.claude_calls import Calls, TokenCount, trimmed
+from hikidashi.hosts.claude_envelope import Envelopes, line_key
 from hikidashi.hosts.claude_lines import (
     BACKGROUND_TOOLS,
     CALL_BLOCKS,
-    HOST_NAME,
     LOOKS,
     SILENT_TYPES,
     STOPS,
@@ -33,46 +31,27 @@ from hikidashi.hosts.claude_tools import (
     notified_ending,
     role_of,
 )
-from hikidashi.hosts.transcript import Event, EventKind, ReadReport, event_keys
+from hikidashi.hosts.transcript import Event, EventKind, ReadReport
 
 __all__ = ["Fold"]
 
-_key: Final = event_keys(HOST_NAME)
-_new: Final = object.__new__
 
-
-class Fold:
+class Fold(Envelopes):
     """State of one pass over one file.
 
     `feed` gives the events of one line object. Most lines of a transcript are an answer of the model or the result
     of a call, so their paths take few steps; the others are as slow as they are rare.
     """
 
-    __slots__ = (
-        "_branch",
-        "_calls",
-        "_cwd",
-        "_report",
-        "_seen",
-        "_session_id",
-        "_shared",
-        "_tokens",
-        "_typed",
-        "before",
-    )
+    __slots__ = ("_calls", "_tokens", "_typed", "before")
 
     def __init__(self, report: ReadReport, seen: set[bytes]) -> None:
-        self._report = report
-        self._seen = seen
+        super().__init__(report, seen)
         self._calls = Calls()
         self._tokens = TokenCount()
         self._typed = TypedAhead()
         #: The part of the file that was not fed, if any; calls are searched there.
         self.before: Before | None = None
-        self._shared: tuple[object, ...] = ()
-        self._session_id = ""
-        self._cwd = ""
-        self._branch = ""
 
     def feed(self, line: dict[str, Any], number: int, size: int) -> list[Event]:
         """The events of one line object; `size` is the length of its line in bytes, with its newline."""
@@ -82,79 +61,6 @@ class Fold:
         if kind == "user":
             return self.user(line, number, size)
         return self.other(line, number)
-
-    @contextmanager
-    def unheard(self) -> Iterator[None]:
-        """Feed lines whose events were taken before: they are remembered, but neither reported nor marked seen."""
-        kept = self._report, self._seen
-        self._report, self._seen = ReadReport(), set()
-        try:
-            yield
-        finally:
-            self._report, self._seen = kept
-            self._shared = ()
-
-    # -- what every event of a line shares
-
-    def _base(self, line: dict[str, Any], number: int) -> Event:
-        """An event with the line's envelope. It becomes the line's first event, and further ones copy it."""
-        get = line.get
-        shared = (get("sessionId"), get("version"), get("cwd"), get("gitBranch"))
-        if shared != self._shared:
-            self._enter(shared)
-        at, uuid = get("timestamp"), get("uuid")
-        sidechain = get("isSidechain") is True
-        if type(uuid) is str and uuid:
-            self._report.last_uuid = uuid
-            key = _key(uuid)
-            if sidechain or key in self._seen:
-                repeat = self._met(key, uuid, sidechain)
-            else:
-                repeat = False
-                self._seen.add(key)
-        else:
-            uuid, repeat = "", False
-        event = _new(Event)
-        event.kind = "context"
-        event.role = "tool"
-        event.line = number
-        event.uuid = uuid
-        event.at = at if type(at) is str else ""
-        event.session_id = self._session_id
-        event.cwd = self._cwd
-        event.branch = self._branch
-        event.sidechain = sidechain
-        event.repeat = repeat
-        return event
-
-    def _enter(self, shared: tuple[object, ...]) -> None:
-        """Take what the lines of one place have in common: session, version, working folder and branch."""
-        self._shared = shared
-        session_id, version, cwd, branch = shared
-        self._session_id = session_id if type(session_id) is str else ""
-        if type(version) is str:
-            self._report.versions.add(version)
-        if type(cwd) is str:
-            self._cwd = cwd
-        if type(branch) is str:
-            # What git calls a detached head is no branch.
-            self._branch = "" if branch == "HEAD" else branch
-
-    def _met(self, key: bytes, name: str, sidechain: bool) -> bool:
-        """Whether the event of this key was counted before; it is from now on.
-
-        A sub-agent's file may repeat main events with the same uuid (compaction, side questions). Such a copy
-        must not make the main event look seen, so sidechain lines mark a key of their own.
-        """
-        seen = self._seen
-        if key in seen:
-            return True
-        if sidechain:
-            key = _key("sidechain:" + name)
-            if key in seen:
-                return True
-        seen.add(key)
-        return False
 
     # -- assistant lines
 
@@ -212,7 +118,7 @@ class Fold:
         if type(call_id) is not str or not call_id:
             self._report.skip("call-without-id")
             return False
-        key = _key("result:" + call_id)
+        key = line_key("result:" + call_id)
         event.kind, event.role = "tool_call", "assistant"
         event.call_id, event.tool = call_id, tool if type(tool) is str else ""
         if type(given) is dict:
@@ -286,7 +192,7 @@ class Fold:
             call = self._calls.answered(call_id)
             if call is None and self.before:
                 call = self._recall(call_id, "assistant")._calls.answered(call_id)
-            key = call[2] if call else _key("result:" + call_id)
+            key = call[2] if call else line_key("result:" + call_id)
             if event.sidechain or key in self._seen:
                 event.repeat = self._met(key, "result:" + call_id, event.sidechain) or event.repeat
             else:
@@ -338,7 +244,7 @@ class Fold:
         event.call_line, event.call_uuid = made.line, made.uuid
         event.outcome, event.exit_code, event.interrupted = done.outcome, done.exit_code, done.interrupted
         name = "end:" + made.call_id
-        event.repeat = self._met(_key(name), name, base.sidechain) or repeat
+        event.repeat = self._met(line_key(name), name, base.sidechain) or repeat
         return [event]
 
     # -- text typed while the agent was busy
@@ -366,7 +272,7 @@ class Fold:
             event.line, event.uuid, event.at = typed.line, "", typed.at
             event.session_id = typed.session_id or base.session_id
             name = f"queue:{typed.at}:{typed.text}"
-            event.repeat = self._met(_key(name), name, False)
+            event.repeat = self._met(line_key(name), name, False)
             events.append(say(event, "user", typed.text))
         return events
 

@@ -16,7 +16,6 @@ __all__ = [
     "SILENT_TYPES",
     "STOPS",
     "TOLD_BLOCKS",
-    "is_silent",
 ]
 
 #: Name of the host in sources and watermarks.
@@ -59,12 +58,6 @@ LOOKS: Final = frozenset({"BashOutput", "TaskOutput", "AgentOutputTool"})
 STOPS: Final = frozenset({"KillShell", "KillBash", "TaskStop"})
 BACKGROUND_TOOLS: Final = LOOKS | STOPS
 
-#: Lines that back up file contents: up to a fifth of a transcript.
-_SNAPSHOTS: Final = (b'{"type":"file-history-snapshot"', b'{"type": "file-history-snapshot"')
-
-#: How a whole line ends.
-_WHOLE: Final = (b"}\n", b"}")
-
 _STARTS: Final = re.compile(
     r'\{\s*"(?:parentUuid|logicalParentUuid|type|uuid|isSidechain|sessionId|leafUuid|messageId|cwd|timestamp)"\s*:'
 )
@@ -82,23 +75,3 @@ def _is_line_object(value: dict[str, object]) -> bool:
 
 #: How a line object of Claude Code is found inside a torn line.
 SHAPE: Final = LineShape(starts=_STARTS, whole=_is_line_object)
-
-
-def is_silent(raw: bytes) -> bool:
-    """Whether a line is one of the many that carry nothing, judged without parsing it.
-
-    Only the line object's own type counts, never text inside it: the type must stand before any nested object
-    and any escaped character, and no second object may stand on the line.
-    """
-    own = raw.find(b'"progress"', 0, 1024)
-    if own < 0:
-        if not raw.startswith(_SNAPSHOTS):
-            return False
-        return raw.endswith(_WHOLE) and b"}{" not in raw and b'{"parentUuid"' not in raw and b"\0" not in raw
-    before = raw[1:own].rstrip()
-    if not before.endswith(b'"type":') or b"{" in before or b"[" in before or b"\\" in before:
-        return False
-    # One nested type, the progress's own, is usual. More may be another process's line that was torn into this one.
-    return (
-        raw.endswith(_WHOLE) and b"}{" not in raw and b'{"parentUuid"' not in raw and raw.count(b'{"type":', own) <= 1
-    )

@@ -63,6 +63,8 @@ def hear(text: str) -> Speech:
     """
     interrupted = False
     # Under a removed block the client's own text may begin again (a caveat behind a reminder), so look again.
+    if "<" not in text and "[" not in text and not text.lstrip().startswith(_NOBODY):
+        return Speech(words=text.strip())  # nothing was put into nearly any prompt
     for _ in range(_MAX_LAYERS):
         text = text.strip()
         if text.startswith(INTERRUPTED):

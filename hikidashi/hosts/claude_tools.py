@@ -119,8 +119,8 @@ def judge(event: Event, content: object, is_error: object, structured: object) -
 
     Gives the ID under which the end of a background call will be reported; '' for any other call.
     """
-    text = content_text(content)
-    if "<system-reminder>" in text or "\x1b" in text or "\r" in text or len(text) > MAX_TEXT:
+    text = content if type(content) is str else content_text(content)
+    if len(text) > MAX_TEXT or "\r" in text or "\x1b" in text or "<system-reminder>" in text:
         text, event.truncated = clean(text)
     event.text = text
     if is_error is True:
@@ -157,18 +157,19 @@ def _judge_error(event: Event, text: str) -> None:
 
 def _judge_answer(event: Event, text: str, detail: Mapping[str, object]) -> str:
     shell = event.tool in _SHELLS
-    task_id = detail.get("backgroundTaskId")
+    get = detail.get
+    task_id = get("backgroundTaskId")
     if type(task_id) is str and task_id:
         event.background = True
         return task_id
     if shell and text.startswith("Command ") and (started := _BACKGROUND.match(text)):
         event.background = True
         return started[1]
-    if detail.get("isAsync") is True or detail.get("status") == "async_launched":
+    if get("isAsync") is True or get("status") == "async_launched":
         event.background = True
         agent = detail.get("agentId")
         return agent if type(agent) is str else ""
-    if detail.get("interrupted") is True:
+    if get("interrupted") is True:
         event.interrupted = True
         return ""
     event.outcome = "ok"

@@ -103,40 +103,39 @@ def read_blocks(
     stream.seek(offset)
     rest = b""
     while chunk := stream.read(chunk_bytes if stop is None else min(chunk_bytes, stop - offset - len(rest))):
-        size = len(rest) + len(chunk)
-        lines = BytesIO(rest + chunk if rest else chunk).readlines()
-        del chunk
-        rest = b"" if lines[-1].endswith(b"\n") else lines.pop()
-        size -= len(rest)
+        lines, rest = _split(rest + chunk if rest else chunk)
         if inside and lines and not lines[0].strip(b"\r\n"):
             # The newline of a line that was taken without it.
-            offset, size, number = offset + len(lines[0]), size - len(lines[0]), number + 1
-            del lines[0]
-            inside = False
+            offset, number, inside = offset + len(lines.pop(0)), number + 1, False
         if lines:
             inside = False
+            size = sum(map(len, lines))
             if size <= max_line_bytes:
                 yield number, offset, lines, 0
             else:
                 yield from _within(lines, number, offset, max_line_bytes, report)
-            offset += size
-            number += len(lines)
+            offset, number = offset + size, number + len(lines)
         if len(rest) >= chunk_bytes:
             further = _bytes_to_newline(stream, chunk_bytes, stop)
             if further is None:
                 break
-            length = len(rest) + further
+            length = len(rest) + further + 1
             rest = b""
-            if length <= max_line_bytes:
+            if length - 1 <= max_line_bytes:
                 stream.seek(offset)
-                yield number, offset, [stream.read(length + 1)], 0
+                yield number, offset, [stream.read(length)], 0
             else:
                 report.skip("too-long")
-            offset += length + 1
-            number += 1
+            offset, number = offset + length, number + 1
             stream.seek(offset)
     if rest:
         yield from _unfinished(stream, offset, number, max_line_bytes, stop)
+
+
+def _split(data: bytes) -> tuple[list[bytes], bytes]:
+    """The whole lines of `data`, each with its newline, and what stands behind the last of them."""
+    lines = BytesIO(data).readlines()
+    return lines, b"" if lines[-1].endswith(b"\n") else lines.pop()
 
 
 def _within(lines: list[bytes], number: int, offset: int, max_line_bytes: int, report: ReadReport) -> Iterator[Block]:

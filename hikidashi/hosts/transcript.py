@@ -65,7 +65,7 @@ def event_keys(host: str) -> Callable[[str], bytes]:
     unhex = bytes.fromhex
 
     def key(uuid: str) -> bytes:
-        if len(uuid) == 36:
+        if len(uuid) == 36 and uuid[8:24:5] == "----":
             try:
                 plain = unhex(uuid.replace("-", ""))
             except ValueError:

@@ -41,7 +41,7 @@ LOCK_SECONDS: Final = 30
 _FILE: Final = 0o100644
 _FOLDER: Final = 0o040000
 _CONFIG: Final = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = true\n"
-_CACHED: Final = 8_192
+_CACHED: Final = 32_768
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +102,12 @@ class History:
     def tree(self, commit_id: str | None = None) -> dict[str, bytes]:
         """All files of a commit (of the tip when None); {} before the first commit."""
         files = self.files(commit_id)
-        missing = {blob for blob in files.values() if blob not in self._blobs}
-        self._remember(self._objects.read(sorted(missing), "blob"))
-        return {path: self._blobs[blob] for path, blob in files.items()}
+        wanted = set(files.values())
+        blobs = {blob: self._blobs[blob] for blob in wanted & self._blobs.keys()}
+        read = self._objects.read(sorted(wanted - blobs.keys()), "blob")
+        self._remember(read)  # which may forget others, also ones of this tree
+        blobs.update(read)
+        return {path: blobs[blob] for path, blob in files.items()}
 
     def files(self, commit_id: str | None = None) -> dict[str, str]:
         """Path -> blob ID of a commit (of the tip when None); {} before the first commit."""

@@ -26,7 +26,7 @@ from dulwich.pack import write_pack_index, write_pack_objects
 from hikidashi.atomic import TEMP_PREFIX, make_folder, remove_file, storage_errors, sync_folder, write_atomic
 from hikidashi.errors import CorruptData, StorageFailure
 
-__all__ = ["MEND", "ObjectFiles", "PackReport", "blob_id", "damage"]
+__all__ = ["DAMAGE", "MEND", "ObjectFiles", "PackReport", "blob_id", "damage"]
 
 #: What a person does about a damaged history.
 MEND: Final = (
@@ -36,8 +36,8 @@ MEND: Final = (
 #: More new objects than this are written as one pack: two fsyncs instead of two for each.
 PACK_FROM: Final = 64
 
-#: What the readers raise for damaged bytes.
-_DAMAGE: Final = (
+#: What dulwich's readers raise for damaged, missing or foreign objects.
+DAMAGE: Final = (
     KeyError,
     IndexError,
     ValueError,
@@ -61,7 +61,7 @@ def damage(what: str) -> Iterator[None]:
     """Turn what damaged bytes raise in the block into `CorruptData` with one line about `what`."""
     try:
         yield
-    except _DAMAGE as exc:
+    except DAMAGE as exc:
         raise CorruptData(f"the history is damaged ({what}); {MEND}") from exc
 
 

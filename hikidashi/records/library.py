@@ -16,6 +16,7 @@ from hikidashi.atomic import storage_errors
 from hikidashi.records.finding import Finding
 from hikidashi.records.record import (
     CLEANUP_LOG,
+    REMEMBERED,
     Parsed,
     Record,
     RecordKind,
@@ -118,7 +119,7 @@ def _read_folder(folder: Path, prefix: str, loaded: LoadedTree) -> list[tuple[Pa
             loaded.findings.append(found("H117", path, 0, f"folders more than {MAX_DEPTH} deep"))
         else:
             if record_kind(path) is not None or path == CLEANUP_LOG:
-                loaded.findings.append(found("H125", path, 0, "a folder where a record belongs"))
+                loaded.findings.append(found("H125", path, 0, "a folder where a record's file belongs"))
             inner.append((folder / entry.name, path))
     return inner
 
@@ -143,7 +144,7 @@ def _read_file(file: Path, path: str, loaded: LoadedTree) -> None:
         loaded.tree[path] = data
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def references(text: str) -> tuple[tuple[str, int], ...]:
     """The `#slug` references of a Markdown text, each with its 1-based line there; code is left out."""
     if "#" not in text:

@@ -29,6 +29,7 @@ from hikidashi.times import parse_time
 
 __all__ = [
     "CLEANUP_LOG",
+    "REMEMBERED",
     "SUMMARY",
     "Parsed",
     "Record",
@@ -43,6 +44,7 @@ __all__ = [
     "read_record",
     "record_kind",
     "record_path",
+    "record_text",
     "render_record",
 ]
 
@@ -50,6 +52,10 @@ __all__ = [
 Tree = Mapping[str, bytes]
 
 RecordKind = Literal["decision", "request", "summary", "knowledge"]
+
+#: Files of which what was worked out is kept for the next look at the same bytes. A phase goes over all records
+#: a dozen times: with fewer places than records each pass would push out what the next one needs.
+REMEMBERED: Final = 16_384
 
 SUMMARY: Final = "memory/summary.md"
 CLEANUP_LOG: Final = "memory/cleanup-log.md"
@@ -170,7 +176,7 @@ def normal_body(text: str) -> str:
     return text + "\n" if text else ""
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=REMEMBERED)
 def record_kind(path: str) -> RecordKind | None:
     """The kind of record whose place is `path`; None when no record belongs there."""
     if path == SUMMARY:
@@ -195,7 +201,7 @@ def parse_record(path: str, data: bytes) -> Record:
     return parsed.record
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def read_record(path: str, data: bytes) -> Parsed:
     """The record in `data` if it is one, and what is wrong; kept for the next time the same bytes come."""
     kind = record_kind(path)
@@ -208,6 +214,7 @@ def read_record(path: str, data: bytes) -> Parsed:
     except FrontMatterError as exc:
         return Parsed(None, (found(exc.code, path, exc.line, exc.what),))
     reader = _Fields(kind, path, fields)
+    reader.findings += _editor_findings(path, data)
     record = reader.record(body)
     lines = {key: value.line for key, value in fields.items()}
     broken = any(finding.severity == "error" for finding in reader.findings)
@@ -241,18 +248,29 @@ def _source_values(source: Source) -> dict[str, Any]:
     return values
 
 
+def record_text(data: bytes) -> str:
+    """The text of a record's file with LF line ends, without a byte order mark. Raises `UnicodeDecodeError`.
+
+    What editors on other systems add is no reason to shut a record: it is read, and gone once a run writes it.
+    """
+    return data.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
 def _decode(data: bytes) -> str:
-    """The text of a file. Raises `FrontMatterError` for what an editor should not have written."""
-    if data.startswith(b"\xef\xbb\xbf"):
-        raise FrontMatterError("H102", 1, "the file starts with a byte order mark")
     try:
-        text = data.decode("utf-8")
+        return record_text(data)
     except UnicodeDecodeError as exc:
         line = data.count(b"\n", 0, exc.start) + 1
         raise FrontMatterError("H101", line, f"byte {exc.start:,} is not UTF-8") from exc
-    if "\r" in text:
-        raise FrontMatterError("H103", text.count("\n", 0, text.index("\r")) + 1, "a carriage return")
-    return text
+
+
+def _editor_findings(path: str, data: bytes) -> list[Finding]:
+    findings = []
+    if data.startswith(b"\xef\xbb\xbf"):
+        findings.append(found("H208", path, 1, "the file starts with a byte order mark"))
+    if b"\r" in data:
+        findings.append(found("H209", path, data.count(b"\n", 0, data.index(b"\r")) + 1, "a carriage return"))
+    return findings
 
 
 class _Fields:

@@ -30,8 +30,6 @@ class Rule:
 
 _STATE_ERRORS: Final = (
     ("H101", "not UTF-8", "save the file as UTF-8"),
-    ("H102", "byte order mark", "save the file as UTF-8 without a byte order mark"),
-    ("H103", "carriage returns", "save the file with LF line ends"),
     ("H104", "no front matter", "start the file with a line `---`, the keys of its kind, and a line `---`"),
     ("H105", "front matter not closed", "end the front matter with a line `---`"),
     ("H106", "front matter that is not plain YAML", "write one `key: value` per line; no tags, anchors or aliases"),
@@ -77,6 +75,8 @@ _STATE_WARNINGS: Final = (
     ("H205", "nearly the same body", "merge the two"),
     ("H206", "a key that is not known", "take it out, or correct its spelling"),
     ("H207", "a `#slug` that names no record", "correct the slug, or take the `#` out"),
+    ("H208", "a byte order mark", "save the file as UTF-8 without it; the record is read all the same"),
+    ("H209", "carriage returns", "save the file with LF line ends; the record is read all the same"),
 )
 
 _TRANSITION_ERRORS: Final = (

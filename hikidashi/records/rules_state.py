@@ -15,6 +15,7 @@ from hikidashi.records.finding import Finding
 from hikidashi.records.library import Library
 from hikidashi.records.record import (
     CLEANUP_LOG,
+    REMEMBERED,
     Record,
     RecordKind,
     Tree,
@@ -22,6 +23,7 @@ from hikidashi.records.record import (
     read_record,
     record_kind,
     record_path,
+    record_text,
 )
 from hikidashi.records.rules import found
 from hikidashi.records.similarity import similar_pairs
@@ -74,12 +76,12 @@ class FoundSecret(Protocol):
 FindSecrets = Callable[[str], Sequence[FoundSecret]]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def file_findings(path: str, data: bytes, find_secrets: FindSecrets) -> tuple[Finding, ...]:
     """What is wrong with one file taken alone; kept for the next time the same bytes come."""
     findings = list(_format_findings(path, data))
     try:
-        text = data.decode("utf-8")
+        text = record_text(data)
     except UnicodeDecodeError:
         if path == CLEANUP_LOG:
             findings.append(found("H101", path, 0, "the log is not UTF-8"))
@@ -203,7 +205,7 @@ def _similar_slugs(library: Library) -> Iterator[Finding]:
             yield found("H202", path, 0, f"{slugs[two]} is much like {slugs[one]}")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def _trigrams(slug: str) -> frozenset[str]:
     # A number at the end says that the slug was taken; it must not hide that the rest is the same.
     padded = f"^{_NUMBERED.sub('', slug)}$"
@@ -219,7 +221,7 @@ def _slugs_are_alike(slugs: Sequence[str], one: int, two: int) -> bool:
     return same_numbers and (same_words or fuzz.ratio(base, other, score_cutoff=85) > 0)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def _term_set(body: str) -> frozenset[str]:
     return frozenset(terms(body))
 

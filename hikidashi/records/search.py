@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from hikidashi.records.record import Parsed, Record, RecordKind, Tree, read_record, record_kind
+from hikidashi.records.record import REMEMBERED, Parsed, Record, RecordKind, Tree, read_record, record_kind
 from hikidashi.records.terms import fold, query_terms, terms
 
 __all__ = ["Hit", "search_records"]
@@ -80,7 +80,7 @@ def search_records(
     return [_hit(found[index][0], found[index][1], score, wanted) for score, index in ranked[:limit]]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def _document(path: str, data: bytes) -> _Document:
     """The terms of a record's file; kept for the next search over the same bytes."""
     record = read_record(path, data).record

@@ -8,6 +8,8 @@ from collections import Counter
 from functools import lru_cache
 from typing import Final
 
+from hikidashi.records.record import REMEMBERED
+
 __all__ = ["fold", "kept_share", "query_terms", "terms"]
 
 #: Kana, Han (with extensions) and Hangul, after NFKC.
@@ -62,7 +64,7 @@ def query_terms(text: str) -> list[tuple[str, bool]]:
     return list(wanted.items())
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def _units(text: str) -> Counter[str]:
     folded = fold(text)
     return Counter((_ASCII if folded.isascii() else _UNIT).findall(folded))

@@ -13,7 +13,7 @@ from hikidashi.redact.literals import BARE_LINE, QUOTE, Form, judged, quoted
 from hikidashi.redact.places import command_before
 from hikidashi.redact.values import is_placeholder, is_variable
 
-__all__ = ["find_options", "find_settings"]
+__all__ = ["find_options", "find_secret_commands", "find_settings"]
 
 _VALUE: Final = r"(?P<quote>\\?[\"'])?(?P<secret>(?(quote)[^\"'\n\\]{1,256}|[^\s\"'`;|&<>\\]{1,256}))"
 _PAIR: Final = (
@@ -26,7 +26,7 @@ _USER_OPTION: Final = re.compile(
 _GLUED: Final = re.compile(rf"-p{_VALUE}")
 _SPACED: Final = re.compile(rf"-[a-zA-Z]{{0,6}}(?P<flag>[pPaw])[ \t]{{1,4}}{_VALUE}")
 #: Short options that take a password, and long ones with a single dash (PowerShell).
-_OPTION: Final = re.compile(r" -(?:[a-z]{4,40}+(?=[ \t])|[a-z]{0,6}[upawb](?![a-z])|u|p|-user|-proxy-user|-auth)")
+_OPTION: Final = re.compile(r" -(?:[a-z]{4,40}+(?=[ \t])|[a-z]{0,6}[upawbs](?![a-z])|u|p|-user|-proxy-user|-auth)")
 #: `-p 8080:80` publishes a port.
 _PORTS: Final = re.compile(r"[\d.]*:?[\d.]+:[\d.]+(?:/tcp|/udp)?|\d{1,5}")
 #: Commands whose option takes `user:password`, a password glued to `-p`, or one after a space.
@@ -70,20 +70,22 @@ _ECHOED: Final = re.compile(
     r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+|[\"']?%s[\"']?[ \t]+)?[\"'\\]{0,2}(?P<secret>[!#-&(-\[\]-{}~]{4,256})"
     r"[\"'\\]{0,2}[ \t]*\|[^|\n]{0,200}\Z"
 )
-_HERE: Final = re.compile(r"[ \t]*<<<[ \t]*[\"']?(?P<secret>[^\s\"'\\]{4,256})")
+_HERE: Final = re.compile(r"[^\n|;&<]{0,200}+<<<[ \t]*[\"']?(?P<secret>[^\s\"'\\]{4,256})")
 
 
 def find_options(text: str, low: str) -> Iterator[Secret]:
     """`curl -u user:password`, `mysql -pPASSWORD`, `sshpass -p PASSWORD`, `redis-cli -a PASSWORD`,
     `--password PASSWORD` and such."""
     for option in _OPTION.finditer(low) if " -" in low else ():
+        if low.startswith("sudo -s", option.start() - 4):
+            yield from _piped(text, option.start() - 4, option.end())
         secret = _option_value(text, low, option.start() + 1)
         if secret is not None:
             yield secret
         elif option.end() - option.start() > 5 and _NAME_WORD.search(option.group()):
             yield from _after_name(text, text[option.start() + 2 : option.end()], option.end())
     for option in _LONG_OPTION.finditer(low) if "--" in low else ():
-        name = option["name"]
+        name = option["name"].rstrip(".")  # the end of a sentence
         if _NAME_WORD.search(name) is None:
             continue
         if name.endswith(("password-stdin", "with-token")):
@@ -117,14 +119,18 @@ def find_settings(text: str, low: str) -> Iterator[Secret]:
     for word, pattern in _SPACED_NAMES:
         for match in pattern.finditer(low) if word in low else ():
             yield from _after_name(text, text[match.start("name") : match.end()], match.end())
-    for command in _SECRET_COMMAND.finditer(low) if "secret" in low else ():
-        for match in _SECRET_ARGUMENT.finditer(text, command.start(), command.end()):
-            if not is_placeholder(match["secret"]):
-                yield Secret("secret", *match.span("secret"))
     for match in _IDENTIFIED.finditer(low) if "identified " in low else ():
         end = text.find(match["quote"], match.end(), match.end() + 256)
         if end > match.end() and not is_variable(text[match.end() : end]):
             yield Secret("password", match.end(), end)
+
+
+def find_secret_commands(text: str, low: str) -> Iterator[Secret]:
+    """Arguments of commands that store secrets, whatever their names are."""
+    for command in _SECRET_COMMAND.finditer(low):
+        for match in _SECRET_ARGUMENT.finditer(text, command.start(), command.end()):
+            if not is_placeholder(match["secret"]):
+                yield Secret("secret", *match.span("secret"))
 
 
 def _after_name(text: str, name: str, at: int) -> Iterator[Secret]:

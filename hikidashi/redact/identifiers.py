@@ -34,7 +34,7 @@ _PASSWORD_ENDINGS: Final = ("password", "passwd", "passphrase", "passwort", "pas
 #: Words that may follow the deciding one.
 _SUFFIXES: Final = word_set(
     "value val prod production dev development stage staging test live sandbox base64 b64 plain plaintext raw new "
-    "old current default root admin env var str string literal text v primary secondary main backup local remote"
+    "old current default root admin env var str string literal text v primary secondary main backup local remote base"
 )
 #: `KEY` alone proves nothing; after one of these it does.
 _KEY_KINDS: Final = word_set(

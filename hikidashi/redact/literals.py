@@ -35,15 +35,18 @@ class Form(IntEnum):
 
 
 QUOTE: Final = re.compile(r"[fFbBrRuU@$]{0,2}(?P<quote>\\{0,7}(?:\"\"\"|'''|[\"'`]))")
+#: Japanese, Chinese and Korean text ends a value that has no quotes.
+_CJK: Final = "\u3000-\u9fff\uac00-\ud7af\uff00-\uffef"
 #: A value without quotes. A comma, semicolon, ampersand or bracket ends it where the next name or the end of the
 #: surrounding list follows, and is part of it elsewhere.
 BARE: Final = re.compile(
-    r"(?:[^\s\"'`,;<>&|\\)}\]]++|\\(?![nrt\"'\\])|[,;&](?![\s\"'`\\&]|[\w.\- ]{0,40}+[=:]|\Z)"
+    rf"(?:[^\s\"'`,;<>&|\\)}}\]{_CJK}]++|\\(?![nrt\"'\\])|[,;&](?![\s\"'`\\&]|[\w.\- ]{{0,40}}+[=:]|\Z)"
     r"|[)}\]](?![\s\"'`,;:.)}\]\\<|&]|\Z))++"
 )
 #: A line of an environment file or an assignment of a shell ends at white space only.
-BARE_LINE: Final = re.compile(r"(?:[^\s\"'`\\]++|\\(?![nrt\"'\\]))++")
+BARE_LINE: Final = re.compile(rf"(?:[^\s\"'`\\{_CJK}]++|\\(?![nrt\"'\\]))++")
 _LITERAL_KINDS: Final = (
+    (("secret", "access", "key"), re.compile(r"[A-Za-z0-9+/]{40}"), "aws-secret-key"),
     (("account", "key"), re.compile(r"[A-Za-z0-9+/]{86}=="), "azure-storage-key"),
     (("access", "key"), re.compile(r"[A-Za-z0-9+/]{42,44}={0,2}"), "azure-shared-key"),
 )
@@ -78,7 +81,8 @@ def judged(text: str, name: str, strength: Strength, form: Form, place: tuple[in
     if form is not Form.QUOTED:  # what ends a sentence is not part of it
         end = start + len(text[start:end].rstrip("\\" if context == "line" else ".,:\\"))
     value = text[start : min(end, start + _JUDGED)]
-    number = is_digits(value) and strength is Strength.PASSWORD and form is not Form.LOOSE
+    number = is_digits(value) and form is not Form.LOOSE
+    number = number and (strength is Strength.PASSWORD or (strength is Strength.STRONG and form is Form.QUOTED))
     if not number and (not value or is_placeholder(value) or is_ordinary(value, quoted=form is Form.QUOTED)):
         return None
     if not _accepts(name, value, strength, form, context, text[end : end + 1]):
@@ -88,6 +92,7 @@ def judged(text: str, name: str, strength: Strength, form: Form, place: tuple[in
     for ending, pattern, special in _LITERAL_KINDS:
         if words[-len(ending) :] == ending and pattern.fullmatch(value):
             kind = special
+            break
     return Secret(kind, start, end)
 
 

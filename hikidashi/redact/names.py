@@ -13,7 +13,7 @@ from typing import Final
 from hikidashi.redact.families import Secret
 from hikidashi.redact.identifiers import Strength, judge_name
 from hikidashi.redact.literals import BARE, BARE_LINE, QUOTE, Form, judged, quoted
-from hikidashi.redact.values import is_ordinary, is_placeholder, is_random, word_set
+from hikidashi.redact.values import is_ordinary, is_placeholder, is_random, is_variable, word_set
 
 __all__ = ["WORDS", "find_named", "find_valued", "name_start"]
 
@@ -25,7 +25,8 @@ WORDS: Final = ("pass", "pwd", "secret", "token", "key", "auth", "cred", "_pat")
 _AHEAD: Final = (
     r"[a-z0-9_.\-]{0,60}+[\\\"'`*\])?]{0,10}+"
     r"(?=[ \t]{0,40}+(?:[:=：＝|]|!=|\([\"'])|(?<=[\"'])[ \t]{0,4},[ \t]{0,4}\\?[\"']|>[^\s<]"
-    r"|[ \t]{1,3}(?:is|was|to|as|to be)[ \t:]{1,4}(?:[\"'`*]|[^\s]{0,60}?\d)|[ \t]{1,4}[\"'])"
+    r"|[ \t]{1,3}(?:[\"'`*]|(?:is|was|to|as|to be)[ \t:]{1,4}(?:[\"'`*]|[^\s]{0,60}?\d)"
+    r"|[a-z0-9!@#$%^&*+=~\-]{0,60}?\d[a-z0-9!@#$%^&*+=~\-]*+(?![/_.(\\:][^\s])))"
 )
 #: A literal start lets the engine skip to it; one pattern with eight starts is slower than eight patterns.
 _NAMES: Final = tuple((word, re.compile(word + "(?!s(?![a-z]))" + _AHEAD)) for word in WORDS)
@@ -34,11 +35,13 @@ _OPERATOR: Final = re.compile(
     r"(?:(?P<typed>[ \t]{0,4}:[ \t]{0,4}[A-Za-z_][\w.\[\]<>|? ]{0,40}?[ \t]{0,4}=(?![=>]))"
     r"|(?P<gap>[ \t]{0,40}+)(?P<op>=>|:=|===?|!==?|[=:：＝|]|,(?=[ \t]{0,4}\\?[\"'])|\((?=[\"'])|>(?=[^\s<]))"
     r"|(?P<copula>[ \t]{1,3}(?:is|was|to be|to|as)(?:[ \t]{0,2}:)?(?=[ \t]))"
-    r"|(?P<space>(?=[ \t]{1,4}[\"'])))"
+    r"|(?P<space>(?=[ \t])))"
     r"(?P<after>[*_]{0,2}[ \t]{0,40}+)(?:\|[ \t]*\n[ \t]{1,20})?"
 )
 _IDENTIFIER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 _LINE_START: Final = re.compile(r"(?:^|[\n\r]|\\[nr]|export|ENV|ARG|set|-e|--env|env)[ \t]*\Z")
+#: What may be a password or a token in the middle of a sentence.
+_PROSE_VALUE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9!@#$%^&*+=~\-]{4,512}+(?=[\s.,:;!?)\"'」』]|\Z|[^\x00-\x7f])")
 _SQL: Final = re.compile(r"\b(?:with|user|role|login|encrypted|alter|create|set)\b")
 #: Names without a value that are looked at within one run that could itself be a value: `a=b=c=d=…`.
 _MAX_NESTED: Final = 16
@@ -109,7 +112,7 @@ def _value_at(text: str, at: int) -> Secret | None:
     name = text[start : match.end("rest")]
     if name.lower().endswith("authorization"):
         return _authorization(text, match.end())
-    strength = judge_name(name)
+    strength = _strength(text, start, name)
     if strength is Strength.NONE:
         return None
     if match["op"] == "," and text[start - 1 : start] not in ("'", '"'):
@@ -117,12 +120,34 @@ def _value_at(text: str, at: int) -> Secret | None:
     quote = QUOTE.match(text, match.end())
     if quote is not None:
         return _in_quotes(text, start, name, strength, match, quote)
+    if match["typed"] or match["op"] in ("==", "===", "!=", "!==", ",", "("):
+        return None
+    if match["space"] is not None:
+        return _in_prose(text, name, strength, match.end())
+    return _bare(text, start, name, strength, match)
+
+
+def _strength(text: str, start: int, name: str) -> Strength:
+    strength = judge_name(name)
+    if strength is Strength.NONE and name.lower() == "key":
+        # Two words of prose make one name: `my API key is …`.
+        return judge_name(text[max(0, start - 16) : start].rstrip(" ").rpartition(" ")[2] + "-key")
+    return strength
+
+
+def _in_prose(text: str, name: str, strength: Strength, at: int) -> Secret | None:
+    """`I put the password hunter2 into the vault`: nothing but a space in between."""
+    value = _PROSE_VALUE.match(text, at)
+    if value is None or strength is Strength.WEAK or not name.islower():
+        return None
+    return judged(text, name, strength, Form.LOOSE, value.span(), "is")
+
+
+def _bare(text: str, start: int, name: str, strength: Strength, match: re.Match[str]) -> Secret | None:
     if match["op"] == ">" and text[start - 1 : start] != "<":
         return None
     if match["op"] == "|" and "\\" in match["close"]:
         return None  # alternatives of a regular expression
-    if match["typed"] or match["op"] in ("==", "===", "!=", "!==", ",", "(") or match["space"] is not None:
-        return None
     if match["op"] == ":" and not match["after"] and text[max(0, start - 2) : start] == "//":
         return None  # `https://token:x@host`: see `places.find_url_passwords`
     tight = match["op"] == "=" and not match["gap"] and not match["after"]
@@ -160,6 +185,12 @@ _SCHEMES: Final = word_set(
     "bearer basic token bot apikey api-key key negotiate ntlm googlelogin ssws pveapitoken splunk geniekey"
 )
 _PLAIN: Final = re.compile(r"[\\\"'`]{0,6}(?P<secret>[^\s\"'`\\,;)}\]]{8,8192}+)")
+#: `Basic $(echo -n user:password | base64)`
+_ENCODED: Final = re.compile(
+    r"[\\\"'`]{0,6}Basic (?:\$\(|`)[ \t]{0,4}(?:echo|printf)[ \t]+(?:-\w+[ \t]+|[\"']?%s[\"']?[ \t]+)?[\"'\\]{0,2}"
+    r"[\w.@\-]{0,64}:(?P<secret>[!#-&(-\[\]-{}~]{2,256})[\"'\\]{0,2}[ \t]{0,4}\|[ \t]{0,4}(?:base64|openssl)",
+    re.IGNORECASE,
+)
 _DIGEST: Final = re.compile(
     r"[\\\"'`]{0,6}(?:Digest|OAuth|Signature|Hawk)[ \t]{1,3}(?P<secret>[^\n\r]{8,2048}+)", re.IGNORECASE
 )
@@ -167,6 +198,9 @@ _DIGEST: Final = re.compile(
 
 def _authorization(text: str, at: int) -> Secret | None:
     """The credential of an `Authorization` header, whatever its scheme."""
+    encoded = _ENCODED.match(text, at)
+    if encoded is not None:
+        return None if is_variable(encoded["secret"]) else Secret("password", *encoded.span("secret"))
     digest = _DIGEST.match(text, at)
     if digest is not None and "=" in digest["secret"]:
         return Secret("authorization", *digest.span("secret"))

@@ -153,13 +153,19 @@ CONTEXTS: Final = (
     ),
     Context(
         find=commands.find_settings,
-        needles=(" set ", "login", "identified ", "secret"),
+        needles=(" set ", "login", "identified "),
         shapes=(
             (
                 "password",
                 "command lines",
                 "values after `config set …token`, `.netrc`'s `password`, `IDENTIFIED BY`",
             ),
+        ),
+    ),
+    Context(
+        find=commands.find_secret_commands,
+        needles=("secret",),
+        shapes=(
             (
                 "secret",
                 "command lines",

@@ -85,8 +85,8 @@ _MEASURE: Final = re.compile(
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PROSE: Final = re.compile(
     r"(?i)\s(?:is|are|was|must|should|cannot|can|will|the|a|an|your|has|have|to|for|of|and|or|not|be|with|in)\s"
-    r"|[.!?:…]$|^(?:enter|invalid|missing|please|confirm|forgot|reset|change|new|old|current|wrong|incorrect|show"
-    r"|hide|no|must|update|set|repeat|choose|create|generate|rotate)\s"
+    r"|^[A-Za-z,;' \-]+[.!?:…]$|^(?:enter|invalid|missing|please|confirm|forgot|reset|change|new|old|current|wrong"
+    r"|incorrect|show|hide|no|must|update|set|repeat|choose|create|generate|rotate)\s"
 )
 
 

@@ -16,7 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hikidashi.atomic import TEMP_PREFIX, make_folder, move, remove_file, storage_errors, write_atomic
+from hikidashi.atomic import (
+    TEMP_PREFIX,
+    is_temporary,
+    make_folder,
+    move,
+    remove_file,
+    storage_errors,
+    sync_folder,
+    write_atomic,
+)
 from hikidashi.config.workspace import is_link
 from hikidashi.errors import CorruptData, StorageFailure
 from hikidashi.staging.entry import MAX_ENTRY_BYTES, Entry
@@ -106,12 +115,16 @@ class EntryFolder:
             move(self.quarantine, aside)
         make_folder(self.quarantine)
 
-    def write(self, entry_id: str, content: str) -> None:
-        """Write an entry's file; a folder in its place is set aside first."""
+    def write(self, entry_id: str, content: str, *, folder_later: bool = False) -> None:
+        """Write an entry's file; a folder in its place is set aside first. `folder_later`: `flush` follows."""
         path = self.path(entry_id)
         if path.is_dir() and not is_link(path):
             self.set_aside(path, "it is a folder where an entry's file belongs")
-        write_atomic(path, content.encode("utf-8"))
+        write_atomic(path, content.encode("utf-8"), folder_later=folder_later)
+
+    def flush(self) -> None:
+        """Make the names of the files that were written last as durable as their content."""
+        sync_folder(self.staging)
 
     def read(self, entry_id: str) -> tuple[Entry, str]:
         """The entry in its file and the file's exact text. Raises `FileNotFoundError` or `NotAnEntry`."""
@@ -162,7 +175,7 @@ class EntryFolder:
                     found = path.lstat()
                 except FileNotFoundError:
                     continue
-                if stat.S_ISREG(found.st_mode) and now - found.st_mtime > _TEMP_AGE:
+                if is_temporary(path.name) and stat.S_ISREG(found.st_mode) and now - found.st_mtime > _TEMP_AGE:
                     remove_file(path)
                     removed += 1
         return removed

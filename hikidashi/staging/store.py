@@ -68,9 +68,10 @@ class StagingStore:
                     row = self._row(entry_id)
                     if row is None or row["state"] != "pending":  # another process wrote it
                         continue
-                    self._folder.write(entry_id, row["content"])
+                    self._folder.write(entry_id, row["content"], folder_later=True)
                     self._connection.execute(_SQL["written"], {"id": entry_id})
                     written += 1
+                self._folder.flush()  # before the commit says that they are there
         return written
 
     def sweep(self) -> SweepReport:

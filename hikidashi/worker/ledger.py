@@ -28,6 +28,7 @@ __all__ = [
     "note_run",
     "protect",
     "protected_blobs",
+    "protected_times",
     "run_entries",
     "run_row",
     "runs_like",
@@ -172,6 +173,12 @@ def protected_blobs(connection: sqlite3.Connection) -> dict[str, str]:
     """Path -> object ID in history of the last text of a person."""
     with database_errors("workspace.sqlite"):
         return {row["path"]: row["blob"] for row in connection.execute(_SQL["protected"])}
+
+
+def protected_times(connection: sqlite3.Connection) -> dict[str, str]:
+    """Path -> when a person wrote or restored the text that is protected there, ISO 8601."""
+    with database_errors("workspace.sqlite"):
+        return {row["path"]: row["at"] for row in connection.execute(_SQL["protected"])}
 
 
 def lost_paths(operations: Iterable[Operation], before: Tree, after: Tree) -> dict[str, str]:

@@ -16,7 +16,7 @@ from hikidashi.config.settings import Settings
 from hikidashi.records.finding import Finding
 from hikidashi.records.library import Library
 from hikidashi.records.linter import Transition, lint_transition, read_only_paths
-from hikidashi.records.record import SUMMARY, Record, Tree, normal_body
+from hikidashi.records.record import REMEMBERED, SUMMARY, Record, Tree, normal_body
 from hikidashi.staging.entry import Entry
 from hikidashi.times import parse_time
 from hikidashi.worker.choice import content
@@ -60,15 +60,16 @@ def build_materials(
     tree: Tree,
     settings: Settings,
     report: Sequence[ReportRow] = (),
+    *,
     refused: Mapping[str, Finding] | None = None,
 ) -> Materials:
     """The entries, and which records of `memory/` are given in full text up to `worker.memory_tokens`.
 
     The summary comes first, then records near the entries (their session, shared rare words), then open ones, the
     latest first; the others get one index line each as far as a tenth of the tokens goes. What is left out is said.
-    `refused` stands where records may be and is none (a link, a folder): as read-only as a broken record.
+    `refused` are the paths that could not be read into `tree`; a run must not write there either.
     """
-    shut = {**read_only_paths(tree), **(refused or {})}
+    shut = {**(refused or {}), **read_only_paths(tree)}
     records = [r for r in Library(tree).records() if r.kind != "knowledge" and r.path not in shut]
     order = sorted(records, key=_urgency(entries, records))
     room = settings.worker.memory_tokens
@@ -117,7 +118,7 @@ def _size_notices(full: int, index: int, left_out: int) -> list[str]:
     return [f"{said}{rest}: raise worker.memory_tokens to read more in full"]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def _words(body: str) -> frozenset[str]:
     return frozenset(content(body))
 
@@ -155,18 +156,22 @@ def build_cleanup_materials(
     losses_left: int,
     settings: Settings,
     now: datetime,
-    refused: Mapping[str, Finding] | None = None,
+    *,
+    refused: Collection[str] = (),
+    touched: Mapping[str, str] | None = None,
 ) -> CleanupMaterials:
     """What clean-up may act on: the linter's warnings, twins, replaced chains, overfull sources, aged records.
 
-    `findings` are those of `lint_tree`. A time in the future (a clock that was set back) makes nothing aged.
+    `findings` are those of `lint_tree`, `refused` the paths that could not be read into `tree`, `touched` says when
+    a person wrote a record: who sets a status by hand seldom moves `updated_at`. A time in the future (a clock that
+    was set back) makes nothing aged.
     """
     library = Library(tree)
     warnings: defaultdict[str, list[str]] = defaultdict(list)
     for finding in findings:
         if finding.severity == "warning" and finding.code not in warnings[finding.path]:
             warnings[finding.path].append(finding.code)
-    shut = frozenset({**read_only_paths(tree), **(refused or {})})
+    shut = frozenset(read_only_paths(tree)).union(refused)
     limit = settings.cleanup.max_sources
     records = [r for r in library.records() if r.path not in shut and r.kind in ("decision", "request")]
     chains = {path: chain for path, chain in library.replaced_chains.items() if path not in shut}
@@ -175,7 +180,7 @@ def build_cleanup_materials(
         replaced=chains,
         overfull=tuple(r.path for r in records if len(r.sources) > limit),
         twins=_twins(records),
-        aged=_aged(records, chains, protected, settings, now),
+        aged=_aged(records, chains, protected, touched or {}, settings, now),
         protected=frozenset(protected),
         read_only=shut,
         losses_left=losses_left,
@@ -200,6 +205,7 @@ def _aged(
     records: Iterable[Record],
     chains: Mapping[str, Sequence[str]],
     protected: Collection[str],
+    touched: Mapping[str, str],
     settings: Settings,
     now: datetime,
 ) -> dict[str, str]:
@@ -212,10 +218,11 @@ def _aged(
     rows: list[tuple[int, str, str]] = []
     for record in records:
         limit = days_of.get((record.kind, record.status))
-        days = (now - parse_time(record.updated_at)).days
+        at = max(parse_time(record.updated_at), parse_time(touched.get(record.path, record.updated_at)))
+        days = (now - at).days
         if limit is None or days <= limit or (record.status != "open" and record.path in protected):
             continue
-        since = f"since {parse_time(record.updated_at).date()}, {days} days, more than {limit}"
+        since = f"since {at.date()}, {days} days, more than {limit}"
         if record.status == "replaced":
             words = f"replaced chain: replaced by {record.replaced_by} {since}"
         else:

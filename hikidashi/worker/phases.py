@@ -75,12 +75,11 @@ class Phases:
 
     def _integrate(self, entries: Sequence[Entry]) -> None:
         checkpoint = self.bench.checkpoint
-        snapshot = self._snapshot()
-        tree = snapshot.tree
+        edits = self._snapshot()
         checkpoint("run:snapshot")
-        materials, lint = integration_phase(self.bench, self.settings, tree, entries, snapshot.refused)
+        materials, lint = integration_phase(self.bench, self.settings, edits, entries)
         self._note(materials.notices)
-        scratch = Scratch(tree, lint, self._turn)
+        scratch = Scratch(edits.tree, lint, self._turn)
         checkpoint("run:materials")
         dispositions = self.engine.integrate(scratch, materials)
         checkpoint("run:integrated")
@@ -106,10 +105,9 @@ class Phases:
 
     def _clean_up(self) -> None:
         checkpoint = self.bench.checkpoint
-        snapshot = self._snapshot()
-        tree = snapshot.tree
-        materials, lint = cleanup_phase(self.bench, self.settings, tree, snapshot.refused)
-        scratch = Scratch(tree, lint, self._turn)
+        edits = self._snapshot()
+        materials, lint = cleanup_phase(self.bench, self.settings, edits)
+        scratch = Scratch(edits.tree, lint, self._turn)
         claimed = self.engine.clean_up(scratch, materials)
         checkpoint("run:cleaned-up")
         if not scratch.changes() and not claimed:
@@ -128,7 +126,7 @@ class Phases:
             )
         commit = self._publish(
             "clean-up",
-            {**scratch.changes(), **self._log_change(snapshot, operations)},
+            {**scratch.changes(), **self._log_change(edits, operations)},
             operations=operations,
             subject=_cleanup_subject(operations),
             body="\n".join(operation_line(operation) for operation in operations),

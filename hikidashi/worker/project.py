@@ -17,6 +17,7 @@ from dulwich.objects import Blob, Commit, ObjectID
 from dulwich.refs import HEADREF, DiskRefsContainer
 
 from hikidashi.config.workspace import Workspace
+from hikidashi.records.history_objects import DAMAGE
 
 __all__ = ["Project", "find_project"]
 
@@ -29,6 +30,10 @@ _BUSY_MARKS: Final = (
     "rebase-merge",
     "rebase-apply",
 )
+
+
+#: A repository that is damaged, or of a kind that dulwich does not know.
+_UNREADABLE: Final = (*DAMAGE, NotGitRepository, ObjectFormatException, OSError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +61,7 @@ class Project:
         try:
             tree = self._head_tree(store)
             return {path: self._text(store, tree, path) for path in paths}
-        except (KeyError, AssertionError, NotGitRepository, ObjectFormatException, NotImplementedError, OSError) as exc:
+        except _UNREADABLE as exc:
             raise ValueError(f"HEAD of {self.git} cannot be read: {exc!r}") from exc
         finally:
             store.close()
@@ -67,7 +72,7 @@ class Project:
         try:
             tree = self._head_tree(store)
             return any(self._entry(store, tree, folder) is not None for folder in ("memory", "knowledge"))
-        except (KeyError, AssertionError, NotGitRepository, ObjectFormatException, NotImplementedError, OSError) as exc:
+        except _UNREADABLE as exc:
             raise ValueError(f"HEAD of {self.git} cannot be read: {exc!r}") from exc
         finally:
             store.close()

@@ -73,8 +73,10 @@ def restore(
         bench.store.sweep()
         with held.guard():
             recovered = recover(bench, held.claim.run_id)
-            tree = commit_edits(bench).tree
-            commit, text = _last_other(bench.history, name, tree.get(name))
+            edits = commit_edits(bench)
+            if name in edits.refused:
+                raise UsageError(f"{name} cannot be restored: {edits.refused[name].message}")
+            commit, text = _last_other(bench.history, name, edits.tree.get(name))
             at = bench.clock()
             # Protected, written, committed: killed in between, the next start finds a person's edit with the
             # very text that is protected, and commits it.
@@ -83,7 +85,7 @@ def restore(
             put(workspace, name, text)
             checkpoint("restore:written")
             new = bench.history.commit(
-                {**tree, name: text},
+                {**edits.kept, **edits.tree, name: text},
                 author="person",
                 subject=f"Restore {name}",
                 trailers={"Restored-From": commit.id},

@@ -93,6 +93,16 @@ class Integration:
             if known is not None:  # it came before its session's request did
                 return known
         plan = _PLANNERS[entry.kind](entry, self._shelf)
+        done = self._carry_out(entry, plan)
+        while not isinstance(done, Plan):
+            if plan.otherwise is None:
+                return self._returned(done)
+            plan = plan.otherwise
+            done = self._carry_out(entry, plan)
+        return done
+
+    def _carry_out(self, entry: Entry, plan: Plan) -> Plan | list[Finding]:
+        """Write a plan as one turn; gives it as it was carried out, or what the linter has against it."""
         line = plan.line
         if line is not None and not plan.takes:
             known = self._line_at_hand(plan)
@@ -117,7 +127,7 @@ class Integration:
         if findings:
             self._shelf.take_back()
             draft.restore(saved)
-            return self._returned(findings)
+            return findings
         self._failures = 0
         if stands:
             self._lined[entry.id] = None
@@ -128,7 +138,7 @@ class Integration:
         line = plan.line
         assert line is not None
         if self._summary_shut:
-            return discarded("memory/summary.md is read-only until a person mends it")
+            return discarded("memory/summary.md is read-only; mend it, then `hikidashi requeue` stages this again")
         if not self._summary.has(line):
             return None
         if SUMMARY in self._shelf.existed and self._summary.record and line.source in self._summary.record.sources:

@@ -32,6 +32,8 @@ class Plan:
     #: Paths of `writes` that take in the entry's content and source.
     takes: frozenset[str] = frozenset()
     line: SummaryLine | None = None
+    #: What to do instead when the linter refuses the writes; None: then the entry is discarded with its reason.
+    otherwise: Plan | None = None
 
     def disposition(self, entry: Entry) -> Disposition:
         """The disposition in the form of the run's report."""

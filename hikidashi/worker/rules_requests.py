@@ -60,8 +60,14 @@ def _cure_of(entry: Entry) -> str:
     return ""
 
 
+#: A proof that says no more than this beside its title is left out.
+_SUCCESS: Final = frozenset({"succeeded"})
+
+
 def _without(proof: str, title: str) -> str:
-    """`commit 1a2b3c4 on main: <title>` without the title that stands before it already."""
+    """`commit 1a2b3c4 on main: <title>` without the title that stands before it already; '' when nothing is left."""
+    if set(content(proof)) - set(content(title)) <= _SUCCESS:  # "Deployed: `x`. `x` succeeded"
+        return ""
     head, found, tail = proof.partition(title)
     return head.rstrip(" :,;-–—") if found and not tail.strip(" .") and head.strip() else proof
 
@@ -111,9 +117,14 @@ def _plan_open(entry: Entry, shelf: Shelf) -> Plan:
     wording = Wording.of(statement(request_body(entry)))
     for record in _matching(entry, shelf):
         if _may_take(record, entry):
-            return _update(entry, record)
+            return _update(entry, record, _new(entry, shelf))
         if same(wording, shelf.wording(record)):
             return at_hand("covered", record, shelf.existed, f"the same text stands there with trust {record.trust}")
+    return _new(entry, shelf)
+
+
+def _new(entry: Entry, shelf: Shelf) -> Plan:
+    """A record of its own."""
     at = moment(entry)
     slug = free_slug(make_slug(entry_title(entry), "request", at, entry.id), shelf.slugs)
     record = Record(
@@ -130,13 +141,19 @@ def _plan_open(entry: Entry, shelf: Shelf) -> Plan:
     return Plan(kind="applied", record=record.path, writes=(record,), takes=frozenset({record.path}))
 
 
-def _update(entry: Entry, record: Record) -> Plan:
-    """A newer state of the same work refreshes the record (and opens it again); an older one adds its source."""
+def _update(entry: Entry, record: Record, alone: Plan) -> Plan:
+    """A newer state of the same work refreshes the record (and opens it again); an older one adds its source.
+
+    `alone` is the plan where the record has no room for it, or may not lose what would have to give way.
+    """
     changed = replace(record, sources=joined_sources(record.sources, [entry.source]))
     if parse_time(entry.source.at) >= time_of(record):
         body = refreshed_body(record.body, entry)
-        changed = replace(changed, body=record.body if body is None else body, status="open", updated_at=moment(entry))
-    return Plan(kind="merged", record=record.path, writes=(changed,), takes=frozenset({record.path}))
+        if body is None:
+            return alone
+        changed = replace(changed, body=body, status="open", updated_at=moment(entry))
+    takes = frozenset({record.path})
+    return Plan(kind="merged", record=record.path, writes=(changed,), takes=takes, otherwise=alone)
 
 
 def _plan_done(entry: Entry, shelf: Shelf) -> Plan:
@@ -184,5 +201,11 @@ def plan_attempt(entry: Entry, shelf: Shelf) -> Plan:
                 sources=joined_sources(record.sources, [entry.source]),
                 updated_at=later(record.updated_at, moment(entry)),
             )
-            return Plan(kind="merged", record=record.path, writes=(grown,), takes=frozenset({record.path}))
+            return Plan(
+                kind="merged",
+                record=record.path,
+                writes=(grown,),
+                takes=frozenset({record.path}),
+                otherwise=Plan(kind="applied", line=summary_line(entry, FAILURES)),
+            )
     return Plan(kind="applied", line=summary_line(entry, FAILURES))

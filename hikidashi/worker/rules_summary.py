@@ -7,8 +7,9 @@
     ## Known failures          dated lines, newest first: at most 10
     <!-- hikidashi:end -->
 
-Text outside stays byte for byte. A line inside that is none of ours was written by a person: it moves below
-the end marker. The front matter's sources are those of the entries whose dated line stands there, newest 50.
+Text outside stays byte for byte (with LF line ends). A line inside that is none of ours was written by a person:
+it moves below the end marker. The front matter's sources are those of the entries whose dated line stands there,
+newest 50.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Final
 
 from hikidashi.records.frontmatter import split_record
 from hikidashi.records.library import references
-from hikidashi.records.record import SUMMARY, Record, Tree, normal_body, read_record, render_record
+from hikidashi.records.record import SUMMARY, Record, Tree, normal_body, read_record, record_text, render_record
 from hikidashi.redact import find_secrets
 from hikidashi.source import Source
 from hikidashi.worker.entry_text import mute_references, one_line
@@ -84,7 +85,7 @@ class Summary:
         record = None if data is None else read_record(SUMMARY, data).record
         if data is None or record is None:
             return cls()
-        body = split_record(data.decode("utf-8"))[1]
+        body = split_record(record_text(data))[1]
         draft = cls(record=record, updated_at=record.updated_at)
         block = _find_block(body)
         if block is None:

@@ -114,13 +114,19 @@ def _evidence(entry: Entry) -> list[str]:
     """Why, and the quote with who said it."""
     parts: list[str] = []
     why = mute_references(text_block(entry.why, _MAX_WHY, _place(entry.source)))
-    if why and not _only_quotes(entry):
+    if why and (_said_already(entry) or not _only_quotes(entry)):
         parts.append(_WHY + why)
     said = f"{speaker(entry.trust)}, {minute(entry.source.at)[:10]}"
     quote = mute_references(quoted(entry.quote, _MAX_QUOTE, said))
-    if quote:
+    if quote and not _said_already(entry):
         parts.append(quote)
     return parts
+
+
+def _said_already(entry: Entry) -> bool:
+    """Whether a quote that is not certainly the user's stands in the record's words as it is: once is enough."""
+    quote = normal(clean(entry.quote))
+    return entry.trust != "user" and any(quote in normal(clean(text)) for text in (entry.title, entry.body, entry.why))
 
 
 def _only_quotes(entry: Entry) -> bool:
@@ -204,9 +210,9 @@ def add_to_section(body: str, heading: str, item: str) -> str | None:
 
 
 def refreshed_body(body: str, entry: Entry) -> str | None:
-    """A request's body with the statement of a newer entry; items that left the list stand under "Earlier items".
+    """A request's body with the statement of a newer entry; what it no longer says stands under "Earlier items".
 
-    None when it cannot be done without losing text: then only the sources are added.
+    Of those, the oldest give way to newer ones. None when the body has no room for the statement.
     """
     topic = _TOPIC.match(body)
     start = topic.end() if topic else (body.find("\n") + 1 if body.startswith("# ") else 0)
@@ -224,15 +230,33 @@ def refreshed_body(body: str, entry: Entry) -> str | None:
     head = body[:start].rstrip("\n")
     grown = "\n\n".join(part for part in (head, new, body[end:].strip("\n")) if part) + "\n"
     for line in gone:
-        text = mute_references(one_line(line, 300))
+        text = mute_references(one_line(line, len(line)))  # whole: it may be a person's
         item = f"- {text}"
         if not normal(text) or item in section_lines(grown, "Earlier items"):
             continue
         longer = add_to_section(grown, "Earlier items", item)
-        if longer is None or sum(map(len, section_lines(longer, "Earlier items"))) > _MAX_EARLIER:
+        if longer is None:
             return None
-        grown = longer
+        grown = _without_oldest(longer, "Earlier items", _MAX_EARLIER)
     return grown if len(grown) <= MAX_BODY else None
+
+
+def _without_oldest(body: str, heading: str, limit: int) -> str:
+    """`body` without the first items of a section, as many as pass `limit` characters; the last one stays."""
+    section = _find_section(body, heading)
+    if section is None:
+        return body
+    lines = body[section.start : section.end].split("\n")
+    items = [number for number, line in enumerate(lines) if line.startswith("- ")]
+    size = sum(map(len, lines))
+    gone: set[int] = set()
+    for number in items[:-1]:
+        if size <= limit:
+            break
+        size -= len(lines[number])
+        gone.add(number)
+    kept = "\n".join(line for number, line in enumerate(lines) if number not in gone)
+    return body[: section.start] + kept + body[section.end :]
 
 
 def with_done_line(body: str, entry: Entry, proof: str) -> str | None:

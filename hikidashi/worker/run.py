@@ -68,6 +68,7 @@ def run_consolidation(
     except Busy as exc:
         report.outcome, report.message = "busy", str(exc)
         return report
+    report.started_at = held.claim.started_at  # not before: the run that held it until now has ended then
     bench = Bench.open(workspace, connection, clock, checkpoint)
     run = _Run(bench=bench, settings=settings, held=held, report=report, began=began, sleep=sleep)
     try:
@@ -87,6 +88,12 @@ def _release(held: HeldClaim, report: RunReport) -> None:
         held.release()
     except (Busy, StorageFailure) as exc:  # the run has ended all the same; the claim dies with this process
         report.notices.append(f"the claim could not be released: {exc}")
+
+
+def _done_line(report: RunReport) -> str:
+    count = len(report.operations)
+    tidied = f", {count} clean-up {'operation' if count == 1 else 'operations'}" if count else ""
+    return f"{report.consumed} {'entry' if report.consumed == 1 else 'entries'} consumed{tidied}"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -194,7 +201,7 @@ class _Run:
             self._learn()
             raise
         else:
-            report.outcome, report.message = "done", f"{report.consumed} entries consumed"
+            report.outcome, report.message = "done", _done_line(report)
 
     def _failed(self, outcome: Outcome) -> Outcome:
         """`partial` once integration is published: what a clean-up fails at costs no entry."""

@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from hikidashi.records.library import Library
-from hikidashi.records.record import Record, Tree
+from hikidashi.records.record import REMEMBERED, Record, Tree
 from hikidashi.source import Source
 from hikidashi.times import parse_time
 from hikidashi.worker.choice import Choice, content, negated, read_choice
@@ -24,7 +24,7 @@ __all__ = ["Shelf", "joined_sources", "later", "stamp", "time_of"]
 _KINDS = ("decision", "request")
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=REMEMBERED)
 def stamp(at: str) -> datetime:
     """`parse_time`, remembered: the same few thousand times are compared over and over."""
     return parse_time(at)
@@ -40,9 +40,21 @@ def later(one: str, other: str) -> str:
     return other if stamp(other) > stamp(one) else one
 
 
+@lru_cache(maxsize=REMEMBERED)
+def _reading(text: str) -> tuple[Wording, Choice]:
+    """A decision's statement, ready for comparison; kept for the next run over the same records."""
+    title, _, rest = text.partition("\n")
+    return Wording.of(text), read_choice(title, rest)
+
+
 def joined_sources(sources: Iterable[Source], more: Iterable[Source]) -> tuple[Source, ...]:
     """Both without repetition, those that stood there first."""
     return tuple(dict.fromkeys([*sources, *more]))
+
+
+def slug_of(path: str) -> str:
+    """The slug in a record's path."""
+    return path.rpartition("/")[2].removesuffix(".md")
 
 
 class Shelf:
@@ -53,10 +65,8 @@ class Shelf:
         self.read_only = frozenset(read_only)
         #: Paths that stood there when the phase began.
         self.existed = frozenset(tree)
-        #: Taken slugs in small letters: file systems may hold `A.md` and `a.md` for one file.
-        self.slugs: set[str] = {slug.casefold() for slug in library.slugs} | {
-            path.rpartition("/")[2].removesuffix(".md").casefold() for path in self.read_only
-        }
+        #: Slugs that are taken, by files that could not be read too; in lower case, as some file systems see them.
+        self.slugs: set[str] = {slug.lower() for slug in (*library.slugs, *map(slug_of, self.read_only))}
         self.records: dict[str, Record] = {}
         self._sources: defaultdict[Source, set[str]] = defaultdict(set)
         self._sessions: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
@@ -80,7 +90,7 @@ class Shelf:
         for path, old in reversed(self._undo):
             self._remove(path)
             if old is None:
-                self.slugs.discard(path.rpartition("/")[2].removesuffix(".md"))
+                self.slugs.discard(slug_of(path))
             else:
                 self._place(old)
         self._undo = []
@@ -153,12 +163,11 @@ class Shelf:
             self._place_decision(record)
 
     def _place_decision(self, record: Record) -> None:
-        path, text = record.path, statement(record.body)
-        wording = self._wordings[path] = Wording.of(text)
+        path = record.path
+        wording, choice = _reading(statement(record.body))
+        self._wordings[path], self._choices[path] = wording, choice
         self._blocks[wording.hard][path] = wording
         self._texts[wording.text][path] = wording
-        title, _, rest = text.partition("\n")
-        choice = self._choices[path] = read_choice(title, rest)
         for value in choice.chosen:
             self._values[value].add(path)
 

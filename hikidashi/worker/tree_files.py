@@ -9,7 +9,15 @@ from __future__ import annotations
 import stat
 from typing import Final, Literal
 
-from hikidashi.atomic import TEMP_PREFIX, make_folder, remove_file, storage_errors, sync_folder, write_atomic
+from hikidashi.atomic import (
+    TEMP_PREFIX,
+    is_temporary,
+    make_folder,
+    remove_file,
+    storage_errors,
+    sync_folder,
+    write_atomic,
+)
 from hikidashi.config.workspace import Workspace
 from hikidashi.worker.scratch import Change
 
@@ -64,7 +72,7 @@ def sweep_temporaries(workspace: Workspace) -> int:
     found = list(workspace.home.glob(f"{TEMP_PREFIX}*-{workspace.journal.name}"))
     for folder in (workspace.memory, workspace.knowledge):
         found += folder.rglob(f"{TEMP_PREFIX}*")
-    for path in found:
-        if path.is_file() or path.is_symlink():
-            remove_file(path)
-    return len(found)
+    ours = [path for path in found if is_temporary(path.name) and path.is_file() and not path.is_symlink()]
+    for path in ours:
+        remove_file(path)
+    return len(ours)

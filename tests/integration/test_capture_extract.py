@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hikidashi.capture import reading
+from hikidashi.capture import follow, reading
 from hikidashi.errors import UsageError
 from hikidashi.staging.entry import Entry
 from tests.capture_sessions import busy_session, finished_session, folder_of_sessions, open_session
@@ -266,3 +266,37 @@ def test_a_failure_in_two_sessions_makes_an_attempt(tmp_path: Path) -> None:
     with desk(tmp_path / "shop") as here:
         report = here.extract(tmp_path / "s")
         assert [entry.kind for entry in report.new].count("attempt") == 1
+
+
+def test_small_transcripts_are_committed_together(tmp_path: Path) -> None:
+    folder = folder_of_sessions(tmp_path / "sessions")
+    steps: list[str] = []
+    with desk(tmp_path / "shop") as here:
+        report = here.extract(folder, checkpoint=steps.append)
+        assert (report.files, steps.count("extract:after-commit")) == (4, 1)
+        marks = here.connection.execute("SELECT count(*) FROM watermarks WHERE settled").fetchone()
+        assert marks[0] == 4
+
+
+def test_a_file_that_breaks_off_takes_nothing_from_those_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folder_of_sessions(tmp_path / "sessions")
+    with desk(tmp_path / "once") as once:
+        expected = [entry.to_json() for entry in once.extract(folder).new]
+    broken: list[Path] = []
+    real = follow.tail_hash
+
+    def unreadable(path: Path, offset: int) -> str:
+        if path not in broken and len(broken) < 2:  # each of two files once, after all its lines were read
+            broken.append(path)
+            raise OSError(5, "Input/output error")
+        return real(path, offset)
+
+    with desk(tmp_path / "shop") as here:
+        here.extract(*sorted(folder.rglob("*.jsonl"))[:1])
+        monkeypatch.setattr(reading, "tail_hash", unreadable)
+        report = here.extract(folder)
+        assert [result.error for result in report.results if result.error] == ["Input/output error"] * 2
+        here.extract(folder)
+        assert sorted(entry.to_json() for entry in here.entries()) == sorted(expected)

@@ -506,3 +506,15 @@ def test_a_change_of_three_of_a_thousand_records_writes_little(history: History)
     start = time.process_time()
     assert History(place(history)).tree() == tree
     assert time.process_time() - start < 1.0  # 0.08 s alone
+
+
+def test_a_tree_is_read_whole_when_the_cache_forgets_a_part_of_it(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hikidashi.records.history._CACHED", 4)
+    first = {f"knowledge/a{n}.md": b"%d" % n for n in range(4)}
+    history.commit(first, author="person", subject="four", at=AT)
+    second = first | {f"knowledge/b{n}.md": b"b%d" % n for n in range(4)}
+    History(history._path).commit(second, author="person", subject="eight", at=AT)
+    assert history.tree() == second
+    assert history.tree() == second

@@ -176,3 +176,18 @@ def test_without_git_there_is_no_project(tmp_path: Path) -> None:
     workshop = Workshop(tmp_path / "plain")
     assert find_project(workshop.workspace) is None
     workshop.close()
+
+
+def test_a_damaged_project_repository_stops_no_run_and_blames_no_entry(checkout: Checkout) -> None:
+    workshop = checkout.workshop
+    checkout.commit(old_path(1))
+    for file in (checkout.top / ".git" / "objects").rglob("*"):
+        if file.is_file():
+            file.chmod(0o600)
+            file.write_bytes(file.read_bytes()[:10] + b"garbage")
+    workshop.write(old_path(1), workshop.read(old_path(1)) + "\nMine.\n")
+    workshop.stage(1)
+    report = workshop.run()
+    assert report.outcome == "done"
+    assert any("changed records count as a person's" in notice for notice in report.notices)
+    assert old_path(1) in protected_blobs(workshop.connection)

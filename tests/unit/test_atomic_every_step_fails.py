@@ -66,3 +66,15 @@ def test_the_other_steps_fail_in_one_line_too(tmp_path: Path, step: Step) -> Non
     with observed(failing_at(step, errno.EROFS)), pytest.raises(StorageFailure, match="read-only; remount it writable"):
         act[step]()
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_name_as_long_as_the_file_system_takes_is_written(tmp_path: Path) -> None:
+    path = tmp_path / ("\U0001f5c4" * 63 + ".md")  # 255 bytes
+    write_atomic(path, b"whole")
+    assert path.read_bytes() == b"whole"
+
+
+def test_an_error_without_a_mend_of_its_own_still_ends_with_one(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StorageFailure, match=r"Not a directory; mend that and run the same command again$"):
+        write_atomic(tmp_path / "file" / "below", b"")

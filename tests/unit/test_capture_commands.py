@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hikidashi.capture.families import family_of, is_inspection, only_looks
+from hikidashi.capture import families
+from hikidashi.capture.families import family_of, is_inspection, may_matter, only_looks
 from hikidashi.capture.shell import exit_counts, plain, read_command
 
 FORMS = [
@@ -82,3 +83,19 @@ def test_a_huge_command_costs_no_more_than_a_long_one() -> None:
     assert read_command("echo '" + "x" * 1_000_000) is not None or True
     command = read_command("python - <<EOF\n" + "print(1)\n" * 100_000 + "EOF\nnpm test")
     assert command is not None
+
+
+EVERY_PROGRAM = [" ".join(words) for words in families._PREFIXES] + [
+    *families._TEST, *families._LINT, *(f"{runner} build" for runner in families._TASK_RUNNERS),
+    "aws s3 cp dist s3://site --recursive", "perl -pi -e s/a/b/ x", "cat > x <<EOF\na\nEOF", "tee x <<EOF\na\nEOF",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("around", ["{}", "cd web && CI=1 {} 2>&1 | tail -3", "/usr/bin/{}", "(x);{};echo"])
+def test_the_quick_look_never_denies_a_command_that_matters(around: str) -> None:
+    lines = [around.format(line) for line in (*EVERY_PROGRAM, *(form[0] for form in FORMS))]
+    read = [(line, read_command(line)) for line in lines]
+    mattering = [line for line, command in read if command and family_of(command)[0] not in ("look", "other")]
+    assert len(mattering) > 100
+    assert [line for line in mattering if not may_matter(line)] == []
+    assert not may_matter("git status && go version | grep google")

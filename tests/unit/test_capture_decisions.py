@@ -113,3 +113,34 @@ def test_a_stated_choice_quotes_the_person() -> None:
     assert found.quote == "use Postgres instead of SQLite for the queue"
     assert found.title.startswith("Use Postgres")
     assert stated_choice("") is None
+
+
+def test_a_long_option_is_named_in_the_title_and_told_in_the_body() -> None:
+    message = (
+        "Where should the cache live?\n\n"
+        "A) In the memory of each worker — Fast, gone after a restart, and every worker fills its own one again\n"
+        "B) In a Redis of its own — Shared by all workers, and one more server that somebody has to run at night\n"
+    )
+    found = picked_option("B, please", message)
+    assert found is not None
+    assert found.title == "Where should the cache live? In a Redis of its own"
+    assert "one more server that somebody has to run at night" in found.body
+
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+
+
+@pytest.mark.parametrize("before", range(60, 190, 7))
+def test_no_cut_leaves_half_a_secret(before: int) -> None:
+    words = ("and so on " * 20)[:before]
+    findings = [
+        approved_plan(f"# Plan: Move it {words} {SECRET}\n\n{'It is moved step by step. ' * 9}\n\n## Then {SECRET}\n"),
+        answered_questions({"answers": {f"Which login {words} {SECRET}?": f"the new one {words} {SECRET}"}}, {}, ""),
+        picked_option("A is good for us", f"A) Use the login {words} {SECRET}\nB) Use no login {words} {SECRET}\n"),
+        stated_choice(f"use the login {words} {SECRET} instead of none"),
+    ]
+    for found in findings:
+        assert found is not None
+        told = " ".join((found.title, found.body, found.quote, found.why))
+        assert "ghp_" not in told
+        assert SECRET[-12:] not in told

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from hikidashi.capture import verdicts
 from hikidashi.capture.families import Family
 from hikidashi.capture.verdicts import error_line, judge, pass_line, signature, visible
 from hikidashi.hosts.transcript import Event
@@ -54,6 +57,7 @@ def test_a_verdict_needs_something_that_says_it(
      "E   redis.ConnectionError: refused"),
     ("pkg/pay.go:12:3: ineffectual assignment to total (ineffassign)\n1 issues",
      "pkg/pay.go:12:3: ineffectual assignment to total (ineffassign)"),
+    ("_____ ERROR at setup of test_a _____\nfixture 'cart' came too late", "ERROR at setup of test_a"),
     ("all good\n0 errors", ""),
     ("[lint] ERROR task failed", ""),
     ("", ""),
@@ -77,3 +81,21 @@ def test_colours_and_progress_lines_are_not_seen() -> None:
 def test_the_pass_line_is_the_last_that_says_so() -> None:
     assert pass_line("3 passed\nmore\n===== 12 passed in 0.3s =====\nbye") == "12 passed in 0.3s"
     assert pass_line("nothing") == ""
+
+
+PIECES = (
+    "12 passed", "5 tests failed", "3 failures", "FAIL", "FAILED", "ok", "OK", "OK (", "ok  \tpay", "PASS", "0 fail",
+    "all 3 tests passed", "Test Suites: 2 passed", "BUILD SUCCESS", "E   ", "exit code: 1", "exited with code 2",
+    "src/a.ts error TS2322", "make[1]: ***", "✖ 3 problems", "error: script ", "no issues found", "İ", "look", " ",
+    "\n", "\n", "\n",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+def test_looking_for_words_first_finds_what_the_search_alone_finds(output: str) -> None:
+    found = verdicts._on_line(verdicts._TESTS_FAILED, output, output, verdicts._FAIL_MARKS)
+    assert found == bool(verdicts._TESTS_FAILED.search(output))
+    found = verdicts._on_line(verdicts._BUILD_FAILED, output, output, verdicts._BUILD_MARKS)
+    assert found == bool(verdicts._BUILD_FAILED.search(output))
+    assert verdicts._says_passed(output) == bool(verdicts._TESTS_PASSED.search(output))
+    assert verdicts._says_no_tests(output) == bool(verdicts._NO_TESTS.search(output))

@@ -145,6 +145,8 @@ def test_a_settings_file_that_the_system_refuses_to_open_is_said() -> None:
         ('[memory]\nengine = "anthropic"\n', "memory.engine is yours alone to set"),
         ("[capture]\nsettle_minutes = 1\n", "capture.settle_minutes is yours alone to set"),
         ("[worker]\nmax_seconds = 901\n", "a workspace may only lower it: write at most 900"),
+        ("[worker]\nmax_coalesced_runs = 4\n", "a workspace may only lower it: write at most 3"),
+        ("[cleanup]\nmax_drop_fraction = 1.0\n", "a workspace may only lower it: write at most 0.1"),
     ],
 )
 def test_a_workspace_may_not_set_what_is_the_users(workspace: Workspace, text: str, said: str) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
+from uuid import UUID
+
+import pytest
 
 from hikidashi.hosts.transcript import event_key, event_keys
 from tests.transcripts import Session, read
@@ -22,6 +25,25 @@ def test_keys_are_16_bytes_and_differ_by_host_and_uuid() -> None:
     assert len(keys) == 8
     assert {len(key) for key in keys} == {16}
     assert event_keys("a")("u") == event_key("a", "u")
+
+
+@pytest.mark.parametrize(
+    "uuid",
+    [
+        pytest.param("234065dd-1234-4abc-8def-0123456789ag", id="no digit"),
+        pytest.param("234065dd 1234 4abc 8def 0123456789ab", id="blanks"),
+        pytest.param("234065dd-1234-4abc-8def-0123456789a\u0661", id="a digit of another script"),
+        pytest.param("-" * 36, id="dashes"),
+        pytest.param("2" * 36, id="too many digits"),
+        pytest.param("234065dd12344abc8def0123456789ab", id="no dashes"),
+    ],
+)
+def test_only_a_plain_uuid_is_its_own_key(uuid: str) -> None:
+    plain = "234065dd-1234-4abc-8def-0123456789ab"
+    assert event_key("a", plain) == event_key("a", plain.upper()) == UUID(plain).bytes
+    assert len(event_key("a", uuid)) == 16
+    assert event_key("a", uuid) != event_key("b", uuid)
+    assert event_key("a", uuid) != event_key("a", plain)
 
 
 def test_a_resumed_copy_with_a_new_session_id_counts_once(tmp_path: Path) -> None:

@@ -89,8 +89,6 @@ STATE: dict[str, tuple[list[Tree], list[Tree]]] = {
         [{"memory/summary.md": b"\xff"}, {"memory/cleanup-log.md": b"\xff"}],
         [{"memory/workflow/x.png": b"\xff\x00"}],
     ),
-    "H102": ([{"memory/summary.md": b"\xef\xbb\xbf---\n---\n"}], [tree(decision(body="a \ufeff b"))]),
-    "H103": ([text(decision(), "beta", "beta\r\n")], [tree(decision())]),
     "H104": (
         [{"memory/summary.md": b"# Hi\n"}],
         [{"memory/workflow/x.md": b"# Hi\n"}, {"memory/cleanup-log.md": b"- x\n"}],
@@ -234,6 +232,14 @@ STATE: dict[str, tuple[list[Tree], list[Tree]]] = {
     "H206": (
         [text(decision(), "trust: user", "trust: user\nowner: me")],
         [text(record("knowledge", "k"), "user_invocable: true", "user_invocable: false")],
+    ),
+    "H208": (
+        [{p: b"\xef\xbb\xbf" + d for p, d in tree(decision()).items()}],
+        [tree(decision(body="a \ufeff b")), {"memory/workflow/x.md": b"\xef\xbb\xbf# Hi\n"}],
+    ),
+    "H209": (
+        [text(decision(), "status: open\n", "status: open\r\n")],
+        [tree(decision()), {"memory/workflow/x.md": b"# Hi\r\n"}],
     ),
     "H207": (
         [tree(decision(body="see #gone-slug"))],

@@ -118,12 +118,21 @@ def test_unknown_keys_are_kept_and_warned_about_with_their_line() -> None:
     assert again.extra == parsed.record.extra
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_what_editors_of_other_systems_add_is_read_and_not_written_again(ending: str, mark: bytes) -> None:
+    data = mark + DECISION_FILE.replace("\n", ending).encode()
+    parsed = read_record(DECISION.path, data)
+    assert parsed.record == DECISION
+    wanted = (["H208"] if mark else []) + (["H209"] if ending != "\n" else [])
+    assert [(f.code, f.severity, f.line) for f in parsed.findings] == [(code, "warning", 1) for code in wanted]
+    assert b"\r" not in render_record(DECISION)
+
+
 FRONT = "created_at: 2026-05-03\nupdated_at: 2026-05-03\nstatus: open\ntrust: user\n"
 BROKEN = {
     "not utf-8": (b"---\nstatus: \xff\n---\n", "H101", 2),
     "utf-16": ("---\n".encode("utf-16"), "H101", 1),
-    "byte order mark": (b"\xef\xbb\xbf---\n---\n", "H102", 1),
-    "windows line ends": (f"---\n{FRONT}---\n\nbody\r\n".encode(), "H103", 8),
     "empty file": (b"", "H104", 1),
     "no front matter": (b"# Title\n\n---\n", "H104", 1),
     "an empty line first": (f"\n---\n{FRONT}---\n".encode(), "H104", 1),

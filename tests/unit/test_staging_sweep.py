@@ -246,14 +246,14 @@ def test_what_is_not_an_entry_but_belongs_there_stays(desk: Desk) -> None:
 
 
 def test_temporary_files_of_killed_writers_go_after_a_day(desk: Desk) -> None:
-    ages = {"old": 25 * 3600, "fresh": 3600, "future": -40 * 86400}
+    ages = {"0" * 12 + "-old": 25 * 3600, "1" * 12 + "-fresh": 3600, "2" * 12 + "-future": -40 * 86400, "mine": 1e6}
     for name, age in ages.items():
         path = desk.workspace.staging / f".tmp-{name}"
         path.write_text("half")
         os.utime(path, (time.time() - age,) * 2)
     assert desk.store.sweep().temporaries == 1
     left = sorted(p.name for p in desk.workspace.staging.iterdir() if p.name.startswith(".tmp-"))
-    assert left == [".tmp-fresh", ".tmp-future"]
+    assert left == [".tmp-111111111111-fresh", ".tmp-222222222222-future", ".tmp-mine"]
 
 
 @pytest.mark.parametrize("in_place", ["file", "link"])

@@ -34,6 +34,23 @@ def test_a_decision_becomes_a_file_that_reads_well() -> None:
     assert record.created_at == record.updated_at == "2026-05-01T09:03:00.000Z"
 
 
+def test_a_quote_of_unsure_speaker_stands_there_once_and_is_given_to_nobody() -> None:
+    desk = Desk()
+    picked = entry(
+        3,
+        "decision",
+        "Show the branch in the list",
+        "Asked: what does the list show?",
+        why="The person picked it: “option 3”",
+        quote="option 3",
+        trust="assistant",
+    )
+    desk.integrate(picked)
+    body = desk.record("decisions/show-the-branch-in-the-list").body
+    assert body.endswith("**Why:** The person picked it: “option 3”\n")
+    assert "— the agent" not in body
+
+
 def test_the_same_decision_from_another_session_adds_its_source_alone() -> None:
     desk = Desk()
     first, second = entry(1, "decision", CACHE), entry(9, "decision", CACHE + ".", session="s2")

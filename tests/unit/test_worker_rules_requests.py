@@ -33,13 +33,14 @@ def test_a_later_session_on_the_same_topic_refreshes_the_items_and_loses_none() 
     assert body.count("update the docs") == 1
 
 
-def test_sixty_refreshes_keep_the_record_within_its_size() -> None:
+def test_sixty_refreshes_keep_the_record_within_its_size_and_the_newest_items_in_it() -> None:
     desk = Desk()
     for number in range(60):
         items = "".join(f"- item {number} {word} {'x' * 90}\n" for word in ("one", "two", "three"))
         desk.integrate(
             entry(number, "request", "Go on", f"Left open:\n{items}", topic="ticket:A-1", session=f"s{number}")
         )
+        assert f"- item {number} one " in desk.record(f"requests/{only(desk.names('requests'))}").body
     record = desk.record(f"requests/{only(desk.names('requests'))}")
     assert len(record.body) <= 8_000
     assert len(record.sources) == 60
@@ -184,3 +185,16 @@ def test_the_oldest_comes_first_whatever_the_order_of_the_batch() -> None:
     forward.integrate(*batch)
     backward.integrate(*reversed(batch))
     assert forward.tree == backward.tree
+
+
+def test_a_proof_that_only_repeats_the_title_is_not_said_twice() -> None:
+    desk = Desk()
+    desk.integrate(
+        entry(1, "request", "Deployed: `aws s3 cp dist`", body="- `aws s3 cp dist` succeeded", status="done"),
+        entry(2, "request", "Build with yarn", body="- pushed to main", status="done", session="s2"),
+    )
+    lines = [line for line in desk.text("summary").splitlines() if line.startswith("- ")]
+    assert sorted(line.partition(": ")[2] for line in lines) == [
+        "Build with yarn. pushed to main",
+        "Deployed: `aws s3 cp dist`",
+    ]

@@ -21,7 +21,9 @@ SELECT 1 FROM seen_events WHERE key = ?;
 SELECT key FROM seen_events LIMIT :limit;
 
 -- name: add_seen
-INSERT OR IGNORE INTO seen_events (key) VALUES (?);
+-- The keys come joined, 16 bytes each: one statement instead of thousands.
+WITH RECURSIVE starts (at) AS (SELECT 1 UNION ALL SELECT at + 16 FROM starts WHERE at + 16 < length(:keys))
+INSERT OR IGNORE INTO seen_events (key) SELECT substr(:keys, at, 16) FROM starts WHERE length(:keys) > 0;
 
 -- name: met_elsewhere
 SELECT 1 FROM signals WHERE kind = :kind AND key = :key AND session_id <> :session_id LIMIT 1;

@@ -55,7 +55,7 @@ CREATE TABLE watermarks (
 
 -- Events already counted, so that resumed, forked and sub-agent copies count once across files.
 CREATE TABLE seen_events (
-    key BLOB PRIMARY KEY                    -- 16 bytes of a hash over host and uuid (or tool call id)
+    key BLOB PRIMARY KEY                    -- 16 bytes: a UUID, else a hash over host and ID of line or call
 ) STRICT, WITHOUT ROWID;
 
 -- What one session left for another to meet: a command that failed, a ticket or branch left open.
