@@ -163,9 +163,7 @@ def stated_choice(sentence: str) -> Finding | None:
     if not sentence or not enough_quote(sentence):
         return None
     words = one_line(sentence).strip(" .-*")
-    return Finding(
-        title=cut(words[:1].upper() + words[1:], 180), body=words, quote=words, why="The person said so.", trust="user"
-    )
+    return Finding(title=cut(words[:1].upper() + words[1:], 180), body=words, quote=words, why="", trust="user")
 
 
 _PICK: Final = re.compile(

@@ -59,7 +59,8 @@ class Telling:
 
 def because(entry: Entry) -> str:
     """Why an entry was staged, with a short quote where that says more than its title."""
-    reason = _REASONS.get((entry.kind, entry.status)) or entry.why or "A lasting choice was made."
+    said_so = "The person said so." if entry.trust == "user" else "A lasting choice was made."
+    reason = _REASONS.get((entry.kind, entry.status)) or entry.why or said_so
     if (entry.kind, entry.status) == ("request", "done"):
         proofs = [line.removeprefix("- ") for line in entry.body.splitlines() if line.startswith("- ")]
         return f"{reason}: {short(_proof(proofs[0], entry.title), _QUOTE)}." if proofs else f"{reason}."
