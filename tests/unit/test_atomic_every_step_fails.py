@@ -75,6 +75,15 @@ def test_a_name_as_long_as_the_file_system_takes_is_written(tmp_path: Path) -> N
 
 
 def test_an_error_without_a_mend_of_its_own_still_ends_with_one(tmp_path: Path) -> None:
+    mend = r"No such device; mend that and run the same command again$"
+    with observed(failing_at("write", errno.ENODEV)), pytest.raises(StorageFailure, match=mend):
+        write_atomic(tmp_path / "file", b"")
+
+
+@pytest.mark.parametrize("place", ["file/below", "folder", "folder/file/deeper", "missing/file", "x" * 300])
+def test_something_else_in_the_way_is_an_error_with_a_mend_of_its_own(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(StorageFailure, match=r"Not a directory; mend that and run the same command again$"):
-        write_atomic(tmp_path / "file" / "below", b"")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").write_bytes(b"")
+    with pytest.raises(StorageFailure, match=r"; (move|make|use) .*run the same command again$"):
+        write_atomic(tmp_path / place, b"")
