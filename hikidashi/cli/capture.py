@@ -9,7 +9,7 @@ import click
 
 from hikidashi.capture.run import ExtractReport, extract
 from hikidashi.cli.context import Opened, opened
-from hikidashi.cli.output import amount, emit_json, json_option, note, plain, say, size, table
+from hikidashi.cli.output import amount, emit_json, json_option, note, plain, say, shown_time, size, table
 from hikidashi.worker.spawn import start_if_due
 
 __all__ = ["extract_command", "run_extraction", "show_extraction"]
@@ -66,7 +66,7 @@ def run_extraction(
 def show_extraction(report: ExtractReport) -> None:
     """Print what an extraction found."""
     if report.paused_since:
-        note(f"nothing was read: paused since {report.paused_since}; run `hikidashi resume` to go on")
+        note(f"nothing was read: paused since {shown_time(report.paused_since)} UTC; run `hikidashi resume` to go on")
         return
     shown = report.new[:_ENTRIES_SHOWN]
     table(("staged", "said by", "what"), [(entry.kind, entry.trust, entry.title) for entry in shown])

@@ -32,7 +32,7 @@ _ENTRY_ID = re.compile(r"^[0-9A-HJKMNP-TV-Z]{26} ")
 @json_option
 @click.pass_context
 def lint_command(ctx: click.Context, paths: tuple[Path, ...], as_json: bool) -> None:
-    """Check the records, or only those of PATH (files or folders under memory/ or knowledge/).
+    """Check the records, or only those of PATH (files or folders in .hikidashi/memory/ or knowledge/).
 
     Exit code 7 when there are errors. The codes are explained in docs/linter.md.
     """

@@ -24,7 +24,7 @@ def restore_command(path: str, as_json: bool) -> None:
     """Bring a dropped or changed record back, as a new commit, and protect it from clean-up.
 
     PATH is relative to .hikidashi/ (memory/decisions/use-pnpm.md) or to the current folder. What is there now is
-    kept in history first, so a second `restore` takes the first one back.
+    kept in history first; if something is, a second `restore` takes the first one back.
     """
     with opened() as here:
         done = restore(here.workspace, here.settings, here.connection, _record_name(here.workspace, path))

@@ -33,8 +33,8 @@ MARKER_VARIABLE: Final = "HIKIDASHI_WORKER"
 
 #: Variables that are no settings, and what they do.
 OTHER_VARIABLES: Final = {
-    "HIKIDASHI_DISABLE": "Set to anything but `0`, hooks do nothing and no worker starts.",
-    MARKER_VARIABLE: "Set by Hikidashi for the processes it starts; their sessions are not captured.",
+    "HIKIDASHI_DISABLE": "Set to anything but `0`, no consolidation starts by itself; commands still work.",
+    MARKER_VARIABLE: "Set by Hikidashi for the processes it starts; there is no need to set it.",
 }
 
 

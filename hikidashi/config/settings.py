@@ -326,6 +326,5 @@ def resolve_engine(
             reason = f"{said} is auto, and {setting} is set ({settings.origin(setting)})"
             return EngineChoice(name="anthropic", reason=reason)
     ambient = "; ANTHROPIC_API_KEY in the environment alone is no consent" if environ.get("ANTHROPIC_API_KEY") else ""
-    change = f"set memory.api_key or memory.base_url in {shown(user_file())} to use a model"
-    reason = f"{said} is auto, and Hikidashi's own settings have no key or server{ambient}: {change}"
+    reason = f"{said} is auto, and Hikidashi's own settings have no key or server{ambient}"
     return EngineChoice(name="rules", reason=reason)

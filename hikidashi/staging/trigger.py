@@ -26,7 +26,8 @@ def over_threshold(totals: StagingTotals, settings: Settings, now: datetime) -> 
         return None
     limits = settings.staging
     if totals.entries >= limits.max_files:
-        return f"{totals.entries} entries wait (staging.max_files is {limits.max_files})"
+        waiting = "1 entry waits" if totals.entries == 1 else f"{totals.entries} entries wait"
+        return f"{waiting} (staging.max_files is {limits.max_files})"
     if totals.bytes >= limits.max_bytes:
         return f"{totals.bytes} bytes of entries wait (staging.max_bytes is {limits.max_bytes})"
     if totals.oldest_at is not None:

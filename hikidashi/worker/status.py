@@ -78,8 +78,9 @@ def _idle_reason(totals: StagingTotals, over: str | None, since: str | None, row
     if not totals.entries and not totals.pending:
         return "nothing is staged"
     if over is None:
-        return f"{totals.entries} entries wait, below the thresholds of staging.*; `hikidashi consolidate` runs at once"
+        waiting = "1 entry waits" if totals.entries == 1 else f"{totals.entries} entries wait"
+        return f"{waiting}, below the thresholds of staging.*; `hikidashi consolidate` runs at once"
     if row is not None and row.outcome not in ("done", "partial", "running"):
         message = row.report.get("message") or row.outcome
         return f"the last run ended as {row.outcome}: {message}"
-    return f"due ({over}); the next session's end starts it, `hikidashi consolidate` runs at once"
+    return f"due ({over}); the next `hikidashi extract` starts it, `hikidashi consolidate` runs at once"
