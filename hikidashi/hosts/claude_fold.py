@@ -170,6 +170,8 @@ class Fold(Envelopes):
         if done:
             return [*self._ended(done, base, base.repeat), say(base, "context", text)]
         if base.sidechain or is_injected(line):
+            if self._typed.waiting and not base.sidechain:
+                self._typed.was_injected(text.strip(), hear(text).words)
             return [say(base, "context", text)]
         speech = hear(text)
         events: list[Event] = []
