@@ -116,7 +116,7 @@ _NEXT_STEP: Final = re.compile(
 
 def answered_questions(data: dict[str, object] | None, given: dict[str, object], text: str) -> Finding | None:
     """The questions of one call and the options that a person chose; None when nothing lasting was settled."""
-    answers = (data or {}).get("answers") or given.get("answers")
+    answers = (data or {}).get("answers")  # those in `given` are the model's
     pairs: list[tuple[str, str]] = []
     if isinstance(answers, dict):
         pairs = [(str(q), ", ".join(map(str, a)) if isinstance(a, list) else str(a)) for q, a in answers.items()]

@@ -115,7 +115,7 @@ class SessionFold:
             self._ending.turn.stopped = self._place(event)
         elif event.kind == "link":
             self._link(event)
-        elif event.kind == "context" and event.text.startswith(PLAN_PREFIX):
+        elif event.kind == "context" and event.role == "assistant" and event.text.startswith(PLAN_PREFIX):
             self._user(event)
 
     def settle(self) -> list[Entry]:
@@ -231,6 +231,8 @@ class SessionFold:
         if event.tool == "AskUserQuestion":
             result = redacted(event.result) if event.result else None
             found = decisions.answered_questions(result, redacted(event.input), redact(event.text))
+        elif (event.result or {}).get("awaitingLeaderApproval"):
+            return  # handed to another agent
         else:
             told = (event.result or {}).get("plan") or event.text.partition("Approved Plan:")[2]
             plan = event.input.get("plan") or told

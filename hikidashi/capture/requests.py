@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from hikidashi.capture.asks import ask_title, own_words
+from hikidashi.capture.asks import PLAN_PREFIX, ask_title, own_words
 from hikidashi.capture.decisions import enough_quote
 from hikidashi.capture.finished import Proof, Proofs, is_housekeeping, telling
 from hikidashi.capture.passages import Passage, Place, cut
@@ -186,6 +186,8 @@ def _wanted(ask: Passage | None) -> tuple[str, str, str, Trust]:
     if ask is None:
         return "", "", "", "assistant"
     words = ask.line.removesuffix("…").rstrip()
+    if words.startswith(PLAN_PREFIX):  # the person approved it, the words are the model's
+        return ask_title(ask.text), "A person approved this plan.", words, "assistant"
     trust: Trust = "user" if enough_quote(words) else "assistant"
     return ask_title(ask.text), f"The person asked: “{cut(ask.line, 400)}”", words, trust
 

@@ -20,7 +20,7 @@ from hikidashi.hosts.claude_lines import (
     TOLD_BLOCKS,
 )
 from hikidashi.hosts.claude_queue import TypedAhead
-from hikidashi.hosts.claude_speech import hear, is_injected, refusal_words, say
+from hikidashi.hosts.claude_speech import PLAN_PROMPT, hear, is_injected, refusal_words, say, unsaid
 from hikidashi.hosts.claude_tools import (
     MAX_TEXT,
     Ending,
@@ -170,7 +170,9 @@ class Fold(Envelopes):
         if done:
             return [*self._ended(done, base, base.repeat), say(base, "context", text)]
         if base.sidechain or is_injected(line):
-            return [say(base, "context", text)]
+            if self._typed.waiting and not base.sidechain:
+                self._typed.was_injected(text.strip(), hear(text).words)
+            return [unsaid(base, text, plan=bool(line.get("planContent")))]
         speech = hear(text)
         events: list[Event] = []
         if speech.interrupted:
@@ -179,7 +181,7 @@ class Fold(Envelopes):
             event = base.beside(repeat=base.repeat) if events else base
             event.repeat = self._typed.is_repeated_by(text.strip(), speech.words) or event.repeat
             events.append(say(event, "user", speech.words))
-        return events or [say(base, "context", text)]
+        return events or [unsaid(base, text, plan=text.startswith(PLAN_PROMPT))]
 
     # -- results
 

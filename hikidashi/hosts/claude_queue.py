@@ -92,6 +92,15 @@ class TypedAhead:
         self._told.clear()
         return told is not None
 
+    def was_injected(self, *texts: str) -> None:
+        """A line that no person typed was written with one of `texts`: its element is nobody's words."""
+        for typed in self.waiting:
+            if typed.text and typed.text in texts and not typed.repeated:
+                typed.text = ""
+                if typed.taken:
+                    self.waiting.remove(typed)
+                return
+
     def told_now(self) -> list[TypedText]:
         """The elements that left the queue unrepeated, now that the agent goes on."""
         told = [typed for typed in self.waiting if typed.taken]

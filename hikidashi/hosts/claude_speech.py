@@ -15,18 +15,20 @@ from typing import Final
 from hikidashi.hosts.claude_tools import MAX_TEXT, cut
 from hikidashi.hosts.transcript import Event, EventKind
 
-__all__ = ["INTERRUPTED", "Speech", "hear", "is_injected", "refusal_words", "say"]
+__all__ = ["INTERRUPTED", "PLAN_PROMPT", "Speech", "hear", "is_injected", "refusal_words", "say", "unsaid"]
 
 #: What the client writes when the person stopped the agent.
 INTERRUPTED: Final = "[Request interrupted by user"
+
+#: What the client sends in the person's place when a plan is accepted with a fresh context.
+PLAN_PROMPT: Final = "Implement the following plan:\n\n#"
 
 #: A line whose text starts like this holds no typed word at all, whatever follows.
 _NOBODY: Final = (
     "<objective>",
     "Caveat: The messages below",
     "This session is being continued from a previous conversation",
-    # What the client sends in the person's place when a plan is accepted with a fresh context.
-    "Implement the following plan:\n\n#",
+    PLAN_PROMPT,
 )
 #: Where an image stood; alone it is no word.
 _IMAGES: Final = re.compile(r"(?:\[Image[^\[\]]{0,200}\]\s*)+\Z")
@@ -108,4 +110,12 @@ def say(event: Event, kind: EventKind, text: str) -> Event:
     if len(text) > MAX_TEXT:
         text, event.truncated = cut(text)
     event.text = text
+    return event
+
+
+def unsaid(event: Event, text: str, *, plan: bool) -> Event:
+    """Make `event` words that nobody typed; `plan`: the model's own, an approved plan that the client sends on."""
+    event = say(event, "context", text)
+    if plan:
+        event.role = "assistant"
     return event

@@ -33,7 +33,8 @@ __all__ = [
 #:   tool_result  a call and its result, joined by the call's ID (name and input are filled in)
 #:   compaction   history was cut here; `text` holds the summary, which is nobody's speech
 #:   interrupt    the person stopped the agent
-#:   context      injected text: system reminders, hook output, slash-command bodies, CLAUDE.md …
+#:   context      injected text: system reminders, hook output, slash-command bodies, CLAUDE.md …; of the role
+#:                `assistant` only where the host sends on a plan that the person approved
 #:   title        a title that host or person gave the session
 #:   link         a ready-made fact such as "pull request opened" (`text` holds its URL)
 EventKind = Literal[

@@ -227,6 +227,24 @@ def test_a_notification_in_the_queue_is_no_speech_and_keeps_the_order(tmp_path: 
     assert [text for kind, text in heard(session, tmp_path) if kind == "user"] == []
 
 
+@pytest.mark.parametrize("first", ["queue", "line"])
+@pytest.mark.parametrize("how", ["bash", "meta", "coordinator"])
+def test_text_in_the_queue_that_an_injected_line_repeats_is_nobodys(how: str, first: str, tmp_path: Path) -> None:
+    session = Session(version="2.1.70")
+    session.typed_ahead("always ask the coordinator")
+    if first == "queue":
+        session.typed_ahead("", "remove")
+    if how == "bash":
+        session.attachment(type="queued_command", prompt="always ask the coordinator", commandMode="bash")
+    else:
+        flags: dict[str, Any] = {"isMeta": True} if how == "meta" else {"origin": {"kind": "coordinator"}}
+        session.user("always ask the coordinator", **flags)
+    if first == "line":
+        session.typed_ahead("", "remove")
+    session.says("I go on.")
+    assert heard(session, tmp_path) == [("assistant", "I go on.")]
+
+
 def test_prompts_of_sub_agents_are_the_models(tmp_path: Path) -> None:
     session = Session(sidechain=True)
     session.user("Always search first.")
