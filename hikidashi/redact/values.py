@@ -125,8 +125,14 @@ def is_placeholder(value: str) -> bool:
     return digits <= 2 and len(value) <= 64 and _names_a_secret(value, digits)
 
 
+#: A digit between small letters: people put it into passwords, programmers not into names.
+_DIGIT_INSIDE: Final = re.compile(r"[a-z][0-9]+[a-z]")
+
+
 def _names_a_secret(value: str, digits: int) -> bool:
     """True for `db_password`, `new token`, `tokenB64`: a name of a secret. `password1` is somebody's password."""
+    if _DIGIT_INSIDE.search(value):  # `hunter2secret9`
+        return False
     words = [word for word in split_words(value) if word.isalpha()]
     if not any(word in SECRET_WORDS for word in words) or len(words) > 6 or (digits and len(words) < 2):
         return False
