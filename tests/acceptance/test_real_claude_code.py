@@ -44,9 +44,10 @@ def test_a_real_session_is_extracted_consolidated_and_readable(
 ) -> None:
     project = tmp_path / "a project"
     project.mkdir()
+    (project / "Makefile").write_text("test:\n\t@echo 'AssertionError: totals differ'; exit 3\n")
     hikidashi("init", cwd=project)
     turns = [
-        [say("I will run the tests."), run("echo 'E   AssertionError: totals differ'; exit 3")],
+        [say("I will run the tests."), run("make test")],
         [say("The tests still fail: totals differ. That is left to do.")],
     ]
     with FakeMessages(turns) as fake:
