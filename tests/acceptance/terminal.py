@@ -60,10 +60,18 @@ class Terminal:
         """Press keys."""
         os.write(self._fd, text.encode())
 
-    def close(self, seconds: float = 60) -> int:
-        """Wait for the end and give the exit code (negative: the signal)."""
+    def close(self, seconds: float = 60, *, pressing: str = "") -> int:
+        """Wait for the end and give the exit code (negative: the signal).
+
+        `pressing` is pressed again each two seconds, as a person would: the interpreter misses an interrupt that
+        comes between its look for signals and its wait for a line.
+        """
         end = time.monotonic() + seconds
+        again = time.monotonic() + 2
         while self._read():
+            if pressing and time.monotonic() > again:
+                self.type(pressing)
+                again = time.monotonic() + 2
             if time.monotonic() > end:
                 os.kill(self._pid, signal.SIGKILL)
                 raise AssertionError(f"it does not end:\n{self.text}")

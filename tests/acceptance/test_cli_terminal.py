@@ -86,7 +86,7 @@ def test_control_c_at_the_question_leaves_a_whole_workspace(project: Path) -> No
     terminal = Terminal(["init"], project)
     terminal.wait_for("[Y/n]")
     terminal.type("\x03")
-    assert terminal.close() == 130
+    assert terminal.close(pressing="\x03") == 130
     assert "Traceback" not in terminal.text
     assert "stopped" in terminal.text
     hikidashi("status", cwd=project)
