@@ -173,7 +173,8 @@ class HeldClaim:
         """End the thread; fine when there is none."""
         self._stop.set()
         if self._thread is not None:
-            self._thread.join()
+            if self._thread.ident is not None:  # None: Ctrl-C came just before it was started
+                self._thread.join()
             self._thread = None
 
     def _keep_beating(self, every: float) -> None:

@@ -197,3 +197,17 @@ def test_a_claim_that_cannot_be_written_is_one_clear_error(workspace: Workspace,
         take(workspace)
     assert read_claim(workspace) is None
     take(workspace).release()
+
+
+def test_an_interrupt_while_the_heartbeat_starts_still_releases_the_claim(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(thread: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    held = take(workspace)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(threading.Thread, "start", interrupted)
+        held.start_heartbeat()
+    held.release()
+    assert not workspace.claim_path.exists()
