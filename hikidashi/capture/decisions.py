@@ -168,7 +168,7 @@ def stated_choice(sentence: str) -> Finding | None:
 
 _PICK: Final = re.compile(
     r"\A\W*(?:(?i:hmm+|ok|okay|yes|yeah|yep|i think|i like|i'd|let'?s|go|with|do|use|try|prefer|choose|pick|say"
-    r"|vamos|de|com|usa|prefiro|prefiero|je préfère|nimm)[,. :]*\s*)*"
+    r"|vamos|de|com|usa|prefiro|prefiero|je préfère|nimm)[,.:\s]*)*"
     r"(?:(?P<label>(?i:option|approach|choice|opción|opcion|opção|opcao|variante|パターン|案|选项|方案"
     r"|옵션))\s*(?P<word>[A-Ea-e1-6])(?![\w.]*\d)|(?P<letter>[A-E])(?=\)|\.|,|:|\s*[-–—]|\s+(?:option|is|works|for"
     r"|seems|please|it)\b|\s*$)|(?P<number>[1-6])の(?:方法|案|やり方))"

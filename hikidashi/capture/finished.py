@@ -21,7 +21,7 @@ MAX_PROOFS: Final = 12
 
 _COMMIT: Final = re.compile(r"^\[([^\]\s]+)(?: \([^)]*\))? ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _REF: Final = re.compile(
-    r"^\s*(?:[ +*!=-]\s+)?(?:[0-9a-f]{6,}\.{2,3}[0-9a-f]{6,}|\[new (?:branch|tag)\]|\+"
+    r"^[ \t]*(?:[+*!=-][ \t]+)?(?:[0-9a-f]{6,}\.{2,3}[0-9a-f]{6,}|\[new (?:branch|tag)\]|\+"
     r" [0-9a-f]{6,}\.{2,3}[0-9a-f]{6,})\s+(\S+)\s+->\s+(\S+)",
     re.MULTILINE,
 )
@@ -81,7 +81,7 @@ def telling(subject: str) -> int:
 
 @dataclass(slots=True)
 class Proof:
-    """One proof; `what` names the work ('' when the proof does not), `line` is the proof in one line."""
+    """One proof; `what` names the work (None when the proof does not), `line` is the proof in one line."""
 
     kind: ProofKind
     what: Passage | None

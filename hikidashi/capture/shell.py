@@ -39,11 +39,6 @@ _WRAPPERS: Final = word_list(
     "command env exec nice nohup stdbuf sudo time timeout unbuffer",
 )
 
-#: Programs after a pipe that only show a part of what came before.
-_FILTERS: Final = word_list(
-    "awk cat cut egrep grep head jq less more rg sed sort tail tee tr uniq wc",
-)
-
 #: Runners in front of a program, taken off so that `npx jest` and `jest` are one.
 _RUNNERS: Final = {
     ("npx",), ("bunx",), ("pnpm", "exec"), ("pnpm", "dlx"), ("yarn", "exec"), ("poetry", "run"), ("uv", "run"),

@@ -45,7 +45,7 @@ class _Run:
 
 
 class Work:
-    """Takes tool results; `solved` gives the attempts that ended with the last one."""
+    """Takes tool results, one after the other."""
 
     def __init__(self, attempts: Attempts, ending: Ending) -> None:
         self.attempts = attempts
