@@ -164,7 +164,7 @@ class _Extraction:
         while rows := self._queued():
             names = list(dict.fromkeys(str(row["path"]) for row in rows))
             if "" in names:
-                self._read(self._own(), explicit=False)
+                self._read(_own_sessions(self._workspace, None), explicit=False)  # asked for without our `since`
             for name in names:
                 if name:  # one that vanished meanwhile has nothing to give
                     self._read(_under(Path(name)), explicit=True)
