@@ -39,6 +39,7 @@ class Desk:
         *paths: Path,
         at: datetime = LATE,
         own: bool = False,
+        since: datetime | None = None,
         checkpoint: Callable[[str], None] = lambda name: None,
     ) -> ExtractReport:
         """Extract the paths (or, with `own`, the workspace's sessions) as if it were `at`."""
@@ -47,6 +48,7 @@ class Desk:
             load_settings(self.workspace, environ={}),
             self.connection,
             paths=None if own else list(paths),
+            since=since,
             clock=lambda: at,
             checkpoint=checkpoint,
         )

@@ -300,3 +300,21 @@ def test_a_file_that_breaks_off_takes_nothing_from_those_before_it(
         assert [result.error for result in report.results if result.error] == ["Input/output error"] * 2
         here.extract(folder)
         assert sorted(entry.to_json() for entry in here.entries()) == sorted(expected)
+
+
+def test_what_another_process_asked_for_is_read_whole_by_one_that_reads_the_last_days_only(
+    tmp_path: Path, home: Path
+) -> None:
+    with desk(tmp_path / "shop") as here, desk(tmp_path / "shop") as other:
+        root = str(here.workspace.root)
+        old = open_session(cwd=root).write(kept_by_the_host(home, root) / "old.jsonl")
+        os.utime(old, (0, 0))
+        queued: list[bool] = []
+
+        def checkpoint(name: str) -> None:
+            if name == "extract:recovered" and not queued:
+                queued.append(other.extract(own=True).queued)
+
+        report = here.extract(own=True, since=LATE, checkpoint=checkpoint)
+        assert queued == [True]
+        assert told(report.new) == [("request", "open", "Split the billing module into two packages")]
