@@ -326,5 +326,6 @@ def resolve_engine(
             reason = f"{said} is auto, and {setting} is set ({settings.origin(setting)})"
             return EngineChoice(name="anthropic", reason=reason)
     ambient = "; ANTHROPIC_API_KEY in the environment alone is no consent" if environ.get("ANTHROPIC_API_KEY") else ""
-    reason = f"{said} is auto, and Hikidashi's own settings have no key or server{ambient}"
+    change = f"a later version uses a model once you set memory.api_key or memory.base_url in {shown(user_file())}"
+    reason = f"{said} is auto, and Hikidashi's own settings have no key or server{ambient}; {change}"
     return EngineChoice(name="rules", reason=reason)
