@@ -327,7 +327,7 @@ def _in_context() -> list[Sample]:
         ("secret", f'"auth": "{basic}"', basic),
         ("secret", f"X-Api-Key: {long}", long),
         ("secret", f"--api-key {long}", long),
-        ("secret", f"//registry.npmjs.org/:_authToken={long}", long),
+        ("secret", f"//packages.example.com/:_authToken={long}", long),
     ]
     return [Sample(kind, text, (needle,)) for kind, text, needle in rows]
 
