@@ -15,7 +15,11 @@ ends with. The message is one line and ends with the mend ("run `hikidashi init`
     ├── Conflict                 10   a person changed what a run was about to write, twice
     ├── ModelFailure             11   the model could not be used
     ├── StorageFailure           12   the disk is full, read-only or refuses
-    └── LostClaim                13   another process took this run's claim
+    ├── LostClaim                13   another process took this run's claim
+    ├── GateClosed               14   an agent may not do this; a candidate waits for the person instead
+    ├── SecretRefused            15   a text that was to be kept holds a secret
+    ├── NoSuchFact               16   the drawer holds no fact (or the gate no candidate) of that name
+    └── ProbeFailed              17   a probe did not confirm its fact
 """
 
 from __future__ import annotations
@@ -28,11 +32,15 @@ __all__ = [
     "Busy",
     "Conflict",
     "CorruptData",
+    "GateClosed",
     "HikidashiError",
     "LintErrors",
     "LostClaim",
     "ModelFailure",
+    "NoSuchFact",
     "NoWorkspace",
+    "ProbeFailed",
+    "SecretRefused",
     "StorageFailure",
     "UntrustedWorkspace",
     "UsageError",
@@ -122,3 +130,27 @@ class LostClaim(HikidashiError):
     """Another process took over this run's claim; this run published nothing more."""
 
     exit_code = 13
+
+
+class GateClosed(HikidashiError):
+    """The command is the person's alone, and it was run inside an agent's session."""
+
+    exit_code = 14
+
+
+class SecretRefused(HikidashiError):
+    """A text that a person or agent wanted kept holds a secret; nothing was written."""
+
+    exit_code = 15
+
+
+class NoSuchFact(HikidashiError):
+    """No fact has that key, or no candidate that ID."""
+
+    exit_code = 16
+
+
+class ProbeFailed(HikidashiError):
+    """A probe ran and did not confirm its fact, or could not run."""
+
+    exit_code = 17

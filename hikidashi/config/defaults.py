@@ -56,6 +56,8 @@ class Setting:
     budget: bool = False
     #: Never shown by any command or log.
     secret: bool = False
+    #: Only the user's file may set it, no variable: an agent chooses the environment of what it runs.
+    file_only: bool = False
 
     @property
     def group(self) -> str:
@@ -232,5 +234,60 @@ SETTINGS: Final = (
         minimum=1,
         maximum=36_500,
         doc="An open request that nothing touched for this long becomes `withdrawn`.",
+    ),
+    Setting(
+        name="recall.top_k",
+        default=5,
+        unit="facts",
+        minimum=1,
+        maximum=50,
+        doc="At most this many facts are given to one turn; rules have a budget of their own.",
+    ),
+    Setting(
+        name="recall.max_tokens",
+        default=600,
+        unit="tokens",
+        minimum=50,
+        maximum=10_000,
+        doc="At most this much text of facts is given to one turn.",
+    ),
+    Setting(
+        name="drawer.stale_days",
+        default=90,
+        unit="days",
+        minimum=1,
+        maximum=36_500,
+        doc="A `decision` or `fact` that nothing asked for in this time becomes stale: still given, marked as old.",
+    ),
+    Setting(
+        name="drawer.retired_days",
+        default=180,
+        unit="days",
+        minimum=2,
+        maximum=36_500,
+        doc="A `decision` or `fact` that nothing asked for in this time is retired: never given.",
+    ),
+    Setting(
+        name="drawer.probe_seconds",
+        default=10.0,
+        unit="seconds",
+        minimum=0.1,
+        maximum=600,
+        doc="A probe that has not ended by then is stopped and counts as failed.",
+    ),
+    Setting(
+        name="gate.expire_days",
+        default=30,
+        unit="days",
+        minimum=1,
+        maximum=36_500,
+        doc="A candidate that was not seen again for this long stops waiting.",
+    ),
+    Setting(
+        name="gate.allow_agent",
+        default=False,
+        file_only=True,
+        doc="Let agents approve, write, import, trust and forget. Only your own settings file can say so: an agent "
+        "chooses the environment of the commands that it runs.",
     ),
 )

@@ -264,6 +264,9 @@ def _environment(environ: Mapping[str, str]) -> list[_Found]:
             near = _nearest(variable.removeprefix(VARIABLE_PREFIX), names)
             mend = f"use {VARIABLE_PREFIX}{near}" if near else "unset it; `docs/settings.md` lists the ones there are"
             raise BadSettings(f"environment: unknown variable {shown(variable)}: {mend}")
+        if setting.file_only:
+            mend = f"unset {variable}; only {shown(user_file())} may set {setting.name}"
+            raise BadSettings(f"environment: {variable} is no variable: {mend}")
         if not text and not isinstance(setting.default, str):
             continue  # `VARIABLE= command` is how a shell takes one away
         try:

@@ -48,6 +48,12 @@ STANDARD_LIBRARY_ONLY = (
     "config/territory.py",
     "config/workspace.py",
     "config/defaults.py",
+    "drawer/fact.py",
+    "drawer/index.py",
+    "drawer/reading.py",
+    "drawer/terms.py",
+    "recall/",
+    "usage/events.py",
 )
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
