@@ -1,4 +1,4 @@
-"""Opening `workspace.sqlite`. Standard library only, since hooks read through it.
+"""Opening `workspace.sqlite` and `global.sqlite`. Standard library only, since hooks read through it.
 
 WAL, a busy timeout, explicit transactions that begin IMMEDIATE (a deferred one that turns from reading to
 writing fails at once with "database is locked", busy timeout or not). Driver errors become ours here.
@@ -19,7 +19,16 @@ from typing import Final, LiteralString
 from hikidashi.atomic import FILE_MODE, storage_errors
 from hikidashi.errors import Busy, CorruptData, HikidashiError, StorageFailure
 
-__all__ = ["BUSY_SECONDS", "connect", "database_errors", "queries", "read_only", "transaction"]
+__all__ = [
+    "BUSY_SECONDS",
+    "GLOBAL_DATABASE",
+    "connect",
+    "database_errors",
+    "database_name",
+    "queries",
+    "read_only",
+    "transaction",
+]
 
 #: How long a writer waits for another one before it says busy.
 BUSY_SECONDS: Final = 30.0
@@ -41,6 +50,14 @@ _REFUSED: Final = {
 }
 
 _ANEW: Final = "move it aside and run `hikidashi trust` to make a new one"
+_GLOBAL_ANEW: Final = "move it aside; the next write to the global scope makes a new one"
+
+#: The user's own database, in the data folder: the scope `global`.
+GLOBAL_DATABASE: Final = "global.sqlite"
+
+
+def _anew(path: Path | str) -> str:
+    return _GLOBAL_ANEW if Path(path).name == GLOBAL_DATABASE else _ANEW
 
 
 def _translated(exc: sqlite3.DatabaseError, path: Path | str) -> HikidashiError:
@@ -51,12 +68,12 @@ def _translated(exc: sqlite3.DatabaseError, path: Path | str) -> HikidashiError:
     if code in _REFUSED:
         return StorageFailure(f"cannot use {path} ({said}): {_REFUSED[code]}")
     if code == sqlite3.SQLITE_NOTADB:
-        return CorruptData(f"{path} is not a database; {_ANEW}")
+        return CorruptData(f"{path} is not a database; {_anew(path)}")
     if code == sqlite3.SQLITE_CORRUPT:
-        return CorruptData(f"{path} is damaged ({said}); {_ANEW}")
+        return CorruptData(f"{path} is damaged ({said}); {_anew(path)}")
     if code == sqlite3.SQLITE_ERROR and said.startswith("no such"):
-        return CorruptData(f"{path} lacks a part of its schema ({said}); {_ANEW}")
-    return CorruptData(f"{path} cannot be used ({said}); {_ANEW}")
+        return CorruptData(f"{path} lacks a part of its schema ({said}); {_anew(path)}")
+    return CorruptData(f"{path} cannot be used ({said}); {_anew(path)}")
 
 
 @contextlib.contextmanager
@@ -74,6 +91,15 @@ def database_errors(path: Path | str) -> Iterator[None]:
         raise _translated(exc, path) from exc
 
 
+def database_name(connection: sqlite3.Connection) -> str:
+    """The file's name without its folder (`workspace.sqlite`, `global.sqlite`), for messages."""
+    try:
+        row = connection.execute("PRAGMA database_list").fetchone()
+    except sqlite3.DatabaseError:  # too damaged even for that: the statement behind this one says what is wrong
+        return "the database"
+    return Path(row[2]).name or "the database"
+
+
 def _prepare_file(path: Path) -> None:
     """Make the file with our mode (sqlite would take the umask's, and its -wal and -shm files follow it)."""
     try:
@@ -87,7 +113,7 @@ def _prepare_file(path: Path) -> None:
             raise
     if not stat.S_ISREG(found.st_mode):
         what = "a folder" if stat.S_ISDIR(found.st_mode) else "a link" if stat.S_ISLNK(found.st_mode) else "no file"
-        raise CorruptData(f"{path} is {what} where the database belongs; {_ANEW}")
+        raise CorruptData(f"{path} is {what} where the database belongs; {_anew(path)}")
     if sys.platform != "win32" and found.st_mode & 0o077 and found.st_uid == os.geteuid():
         with storage_errors(f"make {path} private"):
             path.chmod(FILE_MODE)
@@ -156,7 +182,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     nested = connection.in_transaction
     if nested:
         raise RuntimeError("a transaction is open already")
-    with database_errors("workspace.sqlite"):
+    with database_errors(database_name(connection)):
         connection.execute("BEGIN IMMEDIATE")
         try:
             yield connection

@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from hikidashi.db.connection import database_errors, transaction
+from hikidashi.db.connection import database_errors, database_name, transaction
 from hikidashi.errors import CorruptData
 
 __all__ = ["LATEST", "migrate", "schema_version"]
@@ -25,7 +25,7 @@ LATEST: Final = int(_FILES[-1].name[:3])
 
 def schema_version(connection: sqlite3.Connection) -> int:
     """The version of an open database; 0 for an empty one."""
-    with database_errors("workspace.sqlite"):
+    with database_errors(database_name(connection)):
         row = connection.execute("PRAGMA user_version").fetchone()
     return int(row[0])
 
@@ -45,7 +45,8 @@ def migrate(connection: sqlite3.Connection) -> int:
     found = schema_version(connection)
     if found > LATEST:
         raise CorruptData(
-            f"workspace.sqlite has schema {found}, this hikidashi knows up to {LATEST}: upgrade hikidashi to use it"
+            f"{database_name(connection)} has schema {found}, this hikidashi knows up to {LATEST}: "
+            "upgrade hikidashi to use it"
         )
     for file in _FILES:
         number = int(file.name[:3])

@@ -1,0 +1,144 @@
+"""The drawer of one scope: writing, retiring and forgetting facts (design section 8).
+
+Every change is one short transaction that begins IMMEDIATE, so that writers wait for each other for a moment and
+readers for nobody. What takes time, looking for secrets, is done before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sqlite3
+from typing import Final
+
+from hikidashi.db.connection import queries, transaction
+from hikidashi.drawer.draft import checked
+from hikidashi.drawer.fact import Draft, Fact, Scope, clean_key
+from hikidashi.drawer.index import index_fact, unindex_fact
+from hikidashi.drawer.reading import fact_of, find_fact
+from hikidashi.drawer.refusals import allow, content_of, take_back_rejected
+from hikidashi.errors import NoSuchFact
+from hikidashi.redact import RULES_VERSION
+from hikidashi.times import Clock, format_time, now
+
+__all__ = ["FAILED_CONFIDENCE", "Drawer"]
+
+#: What is left of a fact's confidence when its probe did not confirm it.
+FAILED_CONFIDENCE: Final = 0.3
+
+_SQL: Final = queries("drawer")
+_META: Final = queries("meta")
+
+
+class Drawer:
+    """The facts of one scope, over an open and migrated database."""
+
+    def __init__(self, connection: sqlite3.Connection, scope: Scope, clock: Clock = now) -> None:
+        self.connection: Final = connection
+        self.scope: Final = scope
+        self._clock = clock
+
+    def find(self, key: str) -> Fact | None:
+        """The fact of a key, whatever its status. Raises `UsageError` for what can be no key."""
+        return find_fact(self.connection, self.scope, clean_key(key))
+
+    def write(self, draft: Draft) -> Fact:
+        """Write a fact in a transaction of its own; see `put`."""
+        clean = checked(draft)
+        with transaction(self.connection):
+            return self._put(clean)
+
+    def put(self, draft: Draft) -> Fact:
+        """Write a fact in the CALLER's transaction: a new one, or the next version of the key's.
+
+        It is active again whatever it was, and may be proposed again if it was forgotten. Raises `SecretRefused`
+        with the place of a secret, `UsageError` for what is empty or too long; nothing was written then.
+        """
+        return self._put(checked(draft))
+
+    def _put(self, draft: Draft) -> Fact:
+        if draft.scope != self.scope:
+            raise ValueError(f"a draft of scope {draft.scope} for the drawer of scope {self.scope}")
+        at = self._now()
+        values = dataclasses.asdict(draft) | {
+            "probe": _json(draft.probe),
+            "aliases": _json(draft.aliases),
+            "source": _json(draft.source),
+            "rules_version": RULES_VERSION,
+            "at": at,
+        }
+        fact = fact_of(self.connection.execute(_SQL["put_fact"], values).fetchone())
+        self.connection.execute(
+            _SQL["add_version"],
+            {
+                "fact_id": fact.id,
+                "version": fact.version,
+                "type": fact.type,
+                "body": fact.body,
+                "proof": fact.proof,
+                "confidence": fact.confidence,
+                "origin": fact.origin,
+                "at": at,
+            },
+        )
+        allow(self.connection, scope=self.scope, key=fact.key)
+        content = content_of(fact.digest, fact.body)
+        take_back_rejected(self.connection, scope=self.scope, key=fact.key, content=content)
+        index_fact(self.connection, fact)
+        return fact
+
+    def retire(self, key: str) -> Fact:
+        """Take a fact out of use: it is kept and never given. Raises `NoSuchFact`."""
+        key = clean_key(key)
+        with transaction(self.connection):
+            row = self.connection.execute(_SQL["retire"], self._of(key)).fetchone()
+            fact = self._expected(row, key)
+            unindex_fact(self.connection, fact.id)
+        return fact
+
+    def verified(self, key: str, passed: bool, said: str, at: str) -> Fact:
+        """What its probe said at the time `at`, in one line; gives the fact as it is then. Raises `NoSuchFact`.
+
+        A pass is the best proof there is: confidence 1.0, a stale fact is active again, a failure before it is
+        history. A fail leaves the proof and takes confidence away.
+        """
+        if not passed:
+            return self.failed(key, said, at)
+        return self._confirm(key, said, at, confidence=1.0, probed=True)
+
+    def succeeded(self, key: str, proof: str, confidence: float, at: str) -> Fact:
+        """A call of its verb and target succeeded at the time `at`: fresh evidence. Raises `NoSuchFact`."""
+        return self._confirm(key, proof, at, confidence=confidence, probed=False)
+
+    def _confirm(self, key: str, proof: str, at: str, *, confidence: float, probed: bool) -> Fact:
+        values = self._of(clean_key(key)) | {"proof": proof, "at": at, "confidence": confidence, "probed": int(probed)}
+        with transaction(self.connection):
+            return self._expected(self.connection.execute(_SQL["confirmed"], values).fetchone(), key)
+
+    def failed(self, key: str, said: str, at: str, *, stale: bool = False) -> Fact:
+        """Its probe, or a call of its verb and target, failed at the time `at`; `said` is what it said in one line.
+
+        `stale` marks an active fact as old, too. A failure older than the last success or failure changes nothing.
+        Raises `NoSuchFact`.
+        """
+        key = clean_key(key)
+        values = self._of(key) | {"at": at, "said": said, "confidence": FAILED_CONFIDENCE, "stale": int(stale)}
+        with transaction(self.connection):
+            row = self.connection.execute(_SQL["failed"], values).fetchone()
+            row = row or self.connection.execute(_SQL["fact"], self._of(key)).fetchone()
+            return self._expected(row, key)
+
+    def _now(self) -> str:
+        return format_time(self._clock())
+
+    def _of(self, key: str) -> dict[str, object]:
+        return {"scope": self.scope, "key": key}
+
+    def _expected(self, row: sqlite3.Row | None, key: str) -> Fact:
+        if row is None:
+            raise NoSuchFact(f"no fact has the key {key}: `hikidashi facts` lists them")
+        return fact_of(row)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
