@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from hikidashi.drawer import person
+
 _REAL_HOME = Path.home().resolve()
 _FORBIDDEN = tuple(
     str(_REAL_HOME / part)
@@ -30,13 +32,14 @@ _FORBIDDEN = tuple(
     )
 )
 _MARKERS = ("ANTHROPIC_", "CLAUDE", "CODEX_", "GEMINI_", "OPENAI_", "HIKIDASHI_", "XDG_")
+_HOSTS = frozenset(marker.variable for marker in person.MARKERS)
 
 
 def _scrub_environment() -> None:
     home = tempfile.mkdtemp(prefix="hikidashi-home-")
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     for name in list(os.environ):
-        if name.startswith(_MARKERS) and not name.startswith("HIKIDASHI_TEST_"):
+        if (name.startswith(_MARKERS) or name in _HOSTS) and not name.startswith("HIKIDASHI_TEST_"):
             del os.environ[name]
     os.environ["HOME"] = os.environ["USERPROFILE"] = home
 
@@ -61,6 +64,12 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("USERPROFILE", str(folder))
     yield folder
+
+
+@pytest.fixture(autouse=True)
+def nobody_above(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person runs the commands of a test, whoever runs the suite; real processes see `tests.support.detached`."""
+    monkeypatch.setattr(person, "system_ancestors", lambda: ())
 
 
 @pytest.fixture(scope="session")

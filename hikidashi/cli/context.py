@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +13,10 @@ from hikidashi.config.settings import Settings, load_settings
 from hikidashi.config.workspace import Workspace, open_workspace
 from hikidashi.db.connection import connect
 from hikidashi.db.migrations import migrate
+from hikidashi.drawer.person import require_person
 from hikidashi.errors import UsageError
 
-__all__ = ["Opened", "current_folder", "opened"]
+__all__ = ["Opened", "current_folder", "only_person", "opened"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,3 +51,15 @@ def opened(folder: Path | None = None) -> Iterator[Opened]:
         yield Opened(workspace=workspace, settings=settings, connection=connection)
     finally:
         connection.close()
+
+
+def only_person(
+    settings: Settings, *words: str, folder: Path | None = None, leave: Callable[[], str] | None = None
+) -> None:
+    """Refuse what is a person's alone to an agent (`GateClosed`), naming the line for the person's own terminal.
+
+    `words`: the command and its arguments as they were given. `folder`: where it holds, the current one by default.
+    `leave`: see `require_person`.
+    """
+    place = folder or current_folder()
+    require_person(settings, shlex.join(("hikidashi", "-C", str(place), *words)), leave=leave)

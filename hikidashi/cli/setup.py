@@ -9,7 +9,7 @@ import click
 
 from hikidashi.capture.run import waiting_sessions
 from hikidashi.cli.capture import run_extraction, show_extraction
-from hikidashi.cli.context import Opened, current_folder, opened
+from hikidashi.cli.context import Opened, current_folder, only_person, opened
 from hikidashi.cli.output import (
     amount,
     confirmed,
@@ -22,6 +22,7 @@ from hikidashi.cli.output import (
     table,
     yes_option,
 )
+from hikidashi.config.settings import load_settings
 from hikidashi.errors import UsageError
 from hikidashi.staging.pause import paused_since, set_paused
 from hikidashi.times import now
@@ -96,6 +97,7 @@ def trust_command(yes: bool, as_json: bool) -> None:
     if report.kind != "already":
         if not as_json:
             _show_plan(report)
+        only_person(load_settings(None), "trust", folder=folder)
         if not confirmed("Trust it?", yes=yes, quiet=as_json, default=False):
             raise UsageError("nothing was changed: look at the records, then run `hikidashi trust --yes`")
         report = trust_workspace(folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import pty
 import re
 import select
 import signal
@@ -14,6 +13,8 @@ import termios
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.support.detached import DetachedPty
 
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-9;?]*[a-zA-Z]|\][^\x07]*\x07)")
 
@@ -29,18 +30,17 @@ class Terminal:
 
     def __post_init__(self) -> None:
         self.raw = b""
-        self._pid, self._fd = pty.fork()
-        if self._pid == 0:  # the child
-            try:
-                os.chdir(self.cwd)
-                environment = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parents[2])}
-                environment.pop("COLUMNS", None)
-                # The width must stand before the first line is drawn.
-                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, self.columns, 0, 0))
-                command = [sys.executable, "-m", "hikidashi", *self.arguments]
-                os.execve(sys.executable, command, environment | self.environment)
-            finally:
-                os._exit(127)
+        self._process = DetachedPty(self._become)  # a person's terminal has no agent above it
+        self._pid, self._fd = self._process.pid, self._process.fd
+
+    def _become(self) -> None:
+        os.chdir(self.cwd)
+        environment = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parents[2])}
+        environment.pop("COLUMNS", None)
+        # The width must stand before the first line is drawn.
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, self.columns, 0, 0))
+        command = [sys.executable, "-m", "hikidashi", *self.arguments]
+        os.execve(sys.executable, command, environment | self.environment)
 
     @property
     def text(self) -> str:
@@ -75,9 +75,7 @@ class Terminal:
             if time.monotonic() > end:
                 os.kill(self._pid, signal.SIGKILL)
                 raise AssertionError(f"it does not end:\n{self.text}")
-        _, status = os.waitpid(self._pid, 0)
-        os.close(self._fd)
-        return os.waitstatus_to_exitcode(status)
+        return self._process.wait()
 
     def _read(self) -> bool:
         ready, _, _ = select.select([self._fd], [], [], 0.5)

@@ -27,6 +27,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import IO, Any
 
+from tests.support.detached import detach
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -76,7 +78,8 @@ class Commands:
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         self._server.stdin.close()
-        self._server.wait(30)
+        self._server.wait(30)  # it went on as another process, whose end closes the pipe
+        self._server.stdout.read()
         self._server.stdout.close()
 
     def __call__(self, *arguments: str, cwd: Path, code: int | None = 0, **told: Any) -> Ended:
@@ -104,6 +107,7 @@ class Commands:
 
 def serve() -> None:
     """The server: one JSON job a line in, one JSON answer a line out."""
+    detach()
     _import_all()
     for line in sys.stdin:
         print(json.dumps(_answer(json.loads(line))), flush=True)
