@@ -66,6 +66,8 @@ class Reader:
         """Take what is new in one transcript. `explicit`: whatever its working folder was, and at rest."""
         self.report.files += 1
         saved = Watermark.load(self.connection, host.name, file.path)
+        if explicit and saved is not None and saved.state.get("passed"):
+            saved = None  # what the workspace's own reading passed over is asked for now
         if saved is not None and saved.is_current(file) and (saved.settled or not self._at_rest(saved, explicit)):
             self.report.unchanged += 1
             return
@@ -146,6 +148,8 @@ class _Pass:
         if mark.state:
             self._fold.restore(mark.state)
         self._entries: list[Entry] = []
+        #: Events of other folders were passed over: they are not taken, and may be asked for by name.
+        self._passed = bool(mark.state.get("passed"))
 
     def _met(self, kind: str, key: str) -> bool:
         return self._reader.met(self._fold, kind, key)
@@ -172,6 +176,9 @@ class _Pass:
                 made = feed(event)
                 if made:
                     self._entries += made
+            else:
+                self._passed = True
+                seen.forget(taken - seen.known)  # it counts where it belongs, or when it is asked for
             taken = len(seen)
         self._finish()
 
@@ -193,7 +200,7 @@ class _Pass:
             mtime_ns=file.mtime_ns if ended else -1,
             settled=settled,
             skipped=dict(self._read.skipped),
-            state=fold.to_state(),
+            state={**fold.to_state(), "passed": self._passed},
         )
         size = position.offset - self._start.position.offset
         taken = _Taken(source=self, mark=mark, entries=self._entries, signals=fold.signals, bytes=size)

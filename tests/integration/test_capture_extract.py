@@ -85,6 +85,25 @@ def test_explicit_paths_are_taken_wherever_they_ran(tmp_path: Path) -> None:
         assert len(here.extract(path).new) == 1
 
 
+def test_what_was_passed_over_is_taken_when_it_is_asked_for(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    with desk(tmp_path / "shop") as here:
+        root = str(here.workspace.root)
+        session = Session(cwd=root)
+        session.user(CHOICE)
+        session.cwd = str(other)
+        session.user("Use Redis instead of memcached for the cache.")
+        path = session.write(kept_by_the_host(home, root) / "s.jsonl")
+        assert len(here.extract(own=True).new) == 1
+        assert here.extract(own=True).new == []
+        assert [entry.quote for entry in here.extract(path).new] == ["Use Redis instead of memcached for the cache"]
+        assert here.extract(path).new == []
+        assert here.extract(own=True).new == []
+
+
 def test_what_a_session_left_waits_until_it_is_at_rest(tmp_path: Path, home: Path) -> None:
     with desk(tmp_path / "shop") as here:
         root = str(here.workspace.root)
