@@ -2,61 +2,36 @@
 
 It reads for judging, never for running. What cannot be known from the text alone (a variable's value, the
 branch an `if` took) is said as unknown instead of guessed.
+
+There are two readers of shell lines, for two jobs. `shell.py` wants the one command a line was run for, in a form under
+which two runs are the same; it reads every call of every session and must be as cheap as a pattern. This one
+wants all programs of a line and what is proven of each; it is asked only where a known tool is named.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import replace
+from typing import Final
 
-__all__ = ["Invocation", "Reading", "read_line"]
+from hikidashi.capture.grammar_flow import Walk
+from hikidashi.capture.grammar_reading import Invocation, Reading
+from hikidashi.capture.grammar_state import Place, Shell
 
+__all__ = ["MAX_PARSED", "Invocation", "Reading", "read_line"]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Invocation:
-    """One program as a line calls it, with wrappers (`sudo`, `env`, `npx`, `time` …) taken off."""
-
-    #: Program (without its folder) and arguments, unquoted; an expansion stays as it is written (`$HOME`).
-    words: tuple[str, ...]
-    #: Wrappers and runners taken off, outermost first: ("sudo", "npx").
-    wrappers: tuple[str, ...] = ()
-    #: Assignments in front of it.
-    environ: dict[str, str] = field(default_factory=dict)
-    #: The folder that `cd` before it led to, as written; '' for the line's own.
-    folder: str = ""
-    #: Where it ran: '' here, else the target of `ssh`, `docker exec`, `kubectl exec`.
-    host: str = ""
-    via: Literal["", "ssh", "container"] = ""
-    #: Text fed to it by a heredoc or here-string; None when nothing is.
-    stdin: str | None = None
-    #: What its exit code had to be, as far as the line's own exit code tells:
-    #:   zero     if the line ended with 0, so did this
-    #:   last     it is the line's last word: its code is the line's, zero or not
-    #:   unknown  a filter, `|| true`, `;` or a condition hides it
-    code: Literal["zero", "last", "unknown"] = "unknown"
-    #: Whether it ran at all: `maybe` in a branch, a loop, behind `||`, or after something that may have failed.
-    ran: Literal["surely", "maybe"] = "surely"
-    #: What became of its output: `shown`, `filtered` (`| tail`, `| grep`: a part is shown), `gone` (a file,
-    #: /dev/null, `$(…)`).
-    output: Literal["shown", "filtered", "gone"] = "shown"
-    #: The programs its output was piped through, in order.
-    filters: tuple[tuple[str, ...], ...] = ()
-    #: Started with `&`, `nohup`, `setsid`: nobody saw its end.
-    background: bool = False
-    #: Under `!`.
-    negated: bool = False
+#: Characters of a line that are parsed; of a longer one nothing is sure.
+MAX_PARSED: Final = 20_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """A line as it was read."""
-
-    invocations: tuple[Invocation, ...]
-    #: The grammar found an error: nothing in the line is sure.
-    broken: bool = False
-    dialect: Literal["sh", "powershell", "cmd"] = "sh"
+def _doubtful(invocation: Invocation) -> Invocation:
+    return replace(invocation, code="unknown", ran="maybe")
 
 
 def read_line(text: str) -> Reading:
-    """Take a command line apart."""
-    raise NotImplementedError
+    """Take a command line apart. Never raises; the time is bounded, whatever the text is."""
+    walk = Walk()
+    cut = text[:MAX_PARSED].replace("\0", " ")
+    walk.text(cut, Place(), Shell())
+    broken = walk.broken or len(text) > MAX_PARSED
+    found = map(_doubtful, walk.found) if broken else walk.found
+    return Reading(invocations=tuple(found), broken=broken)
