@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hikidashi.config.settings import Settings
     from hikidashi.config.workspace import Workspace
 
-__all__ = ["CHECKPOINTS", "ExtractReport", "extract", "waiting_sessions"]
+__all__ = ["CHECKPOINTS", "ExtractReport", "explicit_transcripts", "extract", "waiting_sessions"]
 
 _SQL: Final = queries("capture")
 
@@ -80,7 +80,7 @@ def extract(
     if run.report.paused_since:
         return run.report
     checkpoint("extract:begin")
-    found = _explicit(paths) if paths is not None else None
+    found = explicit_transcripts(paths) if paths is not None else None
     run.take(found, [str(_absolute(path)) for path in paths] if paths is not None else [""])
     checkpoint("extract:end")
     run.report.seconds = time.monotonic() - began
@@ -250,7 +250,7 @@ def _absolute(path: Path) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100  Path.absolute keeps `..`
 
 
-def _explicit(paths: Sequence[Path]) -> Found:
+def explicit_transcripts(paths: Sequence[Path]) -> Found:
     """The transcripts of paths that a person named. Raises `UsageError` for one that holds none."""
     found: dict[Path, tuple[Host, SessionFile]] = {}
     for path in paths:

@@ -1,0 +1,215 @@
+"""Which rows of the tool table a program's call belongs to: sub-commands, options, conditions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final
+
+from hikidashi.capture.grammar import Invocation
+from hikidashi.capture.toolbox import Call, Tool, Toolbox, pattern
+
+__all__ = ["Arguments", "Called", "arguments", "called", "is_call_of", "matches"]
+
+#: `python`, `python3`, `python3.12`: one program.
+_PYTHON: Final = re.compile(r"(?:python|pypy)[\d.]*(?:\.exe)?|py")
+
+#: A few letters put together behind one dash.
+_LETTERS: Final = re.compile(r"-[A-Za-z]{2,5}")
+
+#: Options that only ask or pretend, with any tool.
+_ONLY_TELLS: Final = frozenset(
+    {"--help", "--version", "--dry-run", "--dryrun", "--just-print", "--whatif", "-help", "-WhatIf", "--help-all"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """The words after a program."""
+
+    #: Words that are no options, nor values of some.
+    positionals: tuple[str, ...]
+    #: Options as written, with their values where they have one.
+    options: tuple[tuple[str, str | None], ...]
+    #: All words, and what a heredoc feeds to the program.
+    text: str
+
+    def value(self, name: str) -> str | None:
+        """The value of an option; None when it is not there or has none."""
+        names = name.split("|")
+        return next((value for option, value in self.options if option in names and value is not None), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Called:
+    """A call of a known tool that fits one of its rows."""
+
+    tool: Tool
+    call: Call
+    arguments: Arguments
+    #: Positionals after the sub-command that matched.
+    rest: tuple[str, ...]
+    #: Why the call shows nothing although it fits; '' when it may show something.
+    why_nothing: str = ""
+
+
+def called(invocation: Invocation, box: Toolbox) -> list[Called]:
+    """The rows an invocation fits, in the table's order."""
+    words = _spoken(invocation.words, box)
+    if not words:
+        return []
+    fits: list[Called] = []
+    for tool in box.of_program(words[0]):
+        parsed = arguments(words[1:], tool, invocation.stdin or "")
+        taken = _program_words(tool, words[0], parsed)
+        if taken is None:
+            continue
+        if taken:
+            parsed = Arguments(positionals=parsed.positionals[taken:], options=parsed.options, text=parsed.text)
+        fits += _fitting(tool, parsed)
+    return fits
+
+
+def is_call_of(invocation: Invocation, wanted: tuple[str, ...]) -> bool:
+    """Whether an invocation is one of a program with these sub-commands (a row's `confirm_by`)."""
+    words = invocation.words
+    if not words or words[0] != wanted[0]:
+        return False
+    return _after(tuple(word for word in words[1:] if word[:1] != "-"), wanted[1:]) is not None
+
+
+def _spoken(words: tuple[str, ...], box: Toolbox) -> tuple[str, ...]:
+    """The words with `python3.12` as `python`, and `python -m tool` as the tool where that is one."""
+    if not words:
+        return ()
+    if not _PYTHON.fullmatch(words[0]):
+        return words
+    if len(words) > 2 and words[1] == "-m":
+        module = words[2]
+        if any(program == ("python", "-m", module) for tool in box.of_program("python") for program in tool.programs):
+            return ("python", "-m", *words[2:])
+        return words[2:] if box.of_program(module) else ("python", *words[1:])
+    return ("python", *words[1:])
+
+
+def _program_words(tool: Tool, first: str, parsed: Arguments) -> int | None:
+    """How many positionals belong to the program's name; None when it is another program."""
+    for program in tool.programs:
+        if program[0] != first:
+            continue
+        rest = program[1:]
+        if rest[:1] == ("-m",):  # `python -m build`
+            if ("-m", None) in parsed.options and parsed.positionals[:1] == rest[1:]:
+                return 1
+            continue
+        if parsed.positionals[: len(rest)] == rest:
+            return len(rest)
+    return None
+
+
+def arguments(words: tuple[str, ...], tool: Tool, stdin: str = "") -> Arguments:
+    """Take the words after a program apart as `tool` reads them."""
+    positionals: list[str] = []
+    options: list[tuple[str, str | None]] = []
+    at, plain = 0, False
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if plain or len(word) < 2 or word[0] != "-":
+            positionals.append(word)
+        elif word == "--":
+            plain = True
+        elif word in tool.takes_value:
+            options.append((word, words[at] if at < len(words) else None))
+            at += 1
+        else:
+            options.append(_option(word, tool))
+    text = " ".join(words)
+    return Arguments(positionals=tuple(positionals), options=tuple(options), text=f"{text}\n{stdin}" if stdin else text)
+
+
+def _option(word: str, tool: Tool) -> tuple[str, str | None]:
+    name, equals, value = word.partition("=")
+    if equals:
+        return name, value
+    if len(word) > 2 and word[1] != "-" and word[:2] in tool.takes_value:  # `-p8080`
+        return word[:2], word[2:]
+    return word, None
+
+
+def _fitting(tool: Tool, parsed: Arguments) -> list[Called]:
+    fits: list[Called] = []
+    for call in tool.calls:
+        rest = _rest(tool, call, parsed.positionals)
+        if rest is None or any(not _holds(need, tool, parsed) for need in call.requires):
+            continue
+        why = _only_tells(parsed) or next(
+            (f"`{refused}` makes it something else" for refused in call.unless if _holds(refused, tool, parsed)), ""
+        )
+        fits.append(Called(tool=tool, call=call, arguments=parsed, rest=rest, why_nothing=why))
+    return fits
+
+
+def _rest(tool: Tool, call: Call, positionals: tuple[str, ...]) -> tuple[str, ...] | None:
+    """What follows the sub-command; None when the call has another one."""
+    for words in call.match:
+        if tool.tasks and len(words) == 1:
+            for at, positional in enumerate(positionals):
+                if matches(positional, words[0]):
+                    return positionals[at + 1 :]
+            continue
+        rest = _after(positionals, words)
+        if rest is not None:
+            return rest
+    return None
+
+
+def _after(positionals: tuple[str, ...], words: tuple[str, ...]) -> tuple[str, ...] | None:
+    if len(positionals) < len(words):
+        return None
+    if all(matches(positional, word) for positional, word in zip(positionals, words, strict=False)):
+        return positionals[len(words) :]
+    return None
+
+
+def matches(positional: str, word: str) -> bool:
+    """Whether a typed word is one of a row's alternatives; a file counts by its name too."""
+    name = positional.rpartition("/")[2]
+    return any(
+        positional == choice
+        or name == choice
+        or ("*" in choice and (fnmatchcase(positional, choice) or fnmatchcase(name, choice)))
+        for choice in word.split("|")
+    )
+
+
+def _only_tells(parsed: Arguments) -> str:
+    for option, value in parsed.options:
+        if option in _ONLY_TELLS and value not in ("false", "none"):
+            return f"`{option}` only tells or pretends"
+    if parsed.positionals[:1] == ("help",) or parsed.positionals[-1:] == ("help",):
+        return "it asks for help"
+    # `-h` is a host to some tools, but never as the last word.
+    if parsed.options[-1:] == (("-h", None),) and parsed.text.endswith("-h"):
+        return "it asks for help"
+    return ""
+
+
+def _holds(condition: str, tool: Tool, parsed: Arguments) -> bool:
+    if len(condition) > 1 and condition[0] == condition[-1] == "/":
+        return pattern(condition[1:-1]).search(parsed.text) is not None
+    return any(_is_there(choice, tool, parsed) for choice in condition.split("|"))
+
+
+def _is_there(word: str, tool: Tool, parsed: Arguments) -> bool:
+    if word[:1] != "-":
+        return word in parsed.positionals
+    name, equals, value = word.partition("=")
+    for option, given in parsed.options:
+        if option == name and (not equals or given == value):
+            return True
+        together = len(name) == 2 and not tool.dash_words and given is None and _LETTERS.fullmatch(option)
+        if together and name[1] in option:
+            return True
+    return False

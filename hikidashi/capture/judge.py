@@ -1,0 +1,220 @@
+"""Whether one call of a known tool did what it is for, judged by its exit code and its output, not by its words.
+
+What cannot be known is nothing: a wrong yes costs a person's trust, a missed one is seen again.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from hikidashi.capture import signs
+from hikidashi.capture.calls import Called
+from hikidashi.capture.grammar import Invocation, Reading
+from hikidashi.capture.toolbox import Toolbox, found
+from hikidashi.hosts.transcript import Event
+
+__all__ = ["Judgement", "LineEnd", "judge", "line_end"]
+
+#: Programs that show a file, as `make > log; tail log` does.
+_SHOWS_FILES: Final = frozenset({"cat", "tail", "head", "grep", "rg", "less", "bat", "sed"})
+_SEARCHES: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "findstr", "Select-String"})
+#: Programs that pass the end of an output on.
+_KEEPS_END: Final = frozenset({"tail", "tee", "cat", "ts", "nl"})
+_FAILURE_WORDS: Final = re.compile(r"fail|error|✗|✖|×|warn", re.IGNORECASE)
+_TIMED_OUT: Final = "Command timed out after "
+_NO_OUTPUT: Final = "(Bash completed with no output)"
+
+#: Commands that check and leave no artefact; a task that runs nothing else builds and tests nothing.
+_ONLY_CHECKS: Final = re.compile(
+    r"^(?:(?:npx|pnpm exec|bunx|yarn|uv run|poetry run) )*"
+    r"(?:tsc\b.*--noEmit|vue-tsc\b.*--noEmit|eslint|prettier|biome|oxlint|stylelint|ruff|mypy|pyright|flake8|pylint"
+    r"|black|echo|printf|true|exit|:|sleep|cargo (?:check|clippy|fmt)|golangci-lint|go vet|rubocop|shellcheck)\b"
+)
+_ECHOED: Final = re.compile(r"^(?:> |\$ )(?![\w@/.-]+@\S+ [\w:.-]+$)(?![\w@/.-]+@\S+ [\w:.-]+ /)(\S.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineEnd:
+    """How a whole command line ended."""
+
+    #: None when nothing tells.
+    code: int | None
+    #: What it printed, without what its own `echo` printed.
+    output: str
+    #: A part of the output is missing.
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What came of one call. `outcome` is '' for nothing, and `why` says why."""
+
+    outcome: Literal["ok", "failed", "denied", ""]
+    why: str = ""
+    #: The line of the output that says it.
+    said: str = ""
+
+
+def line_end(event: Event, reading: Reading) -> LineEnd | str:
+    """The end of a shell call, or in a few words why nobody saw one."""
+    if event.refused:
+        return "it was refused before it ran"
+    if event.interrupted:
+        return "it was interrupted"
+    if event.background:
+        return "it was started in the background"
+    if event.text[:60].startswith(_TIMED_OUT):
+        return "it timed out"
+    code = event.exit_code
+    if code is None and event.outcome != "unknown":
+        code = 0 if event.outcome == "ok" else 1
+    output = "" if event.text.strip() == _NO_OUTPUT else _without_echoes(event.text, reading)
+    if code is None and not output.strip():
+        return "nothing tells how it ended"
+    return LineEnd(code=code, output=output, cut=event.truncated or signs.is_cut(output))
+
+
+def _without_echoes(text: str, reading: Reading) -> str:
+    """An output without the lines that the command line itself had printed: they are words, not signs."""
+    said = {
+        part.strip()
+        for invocation in reading.invocations
+        if invocation.words[:1] in (("echo",), ("printf",), ("Write-Host",), ("Write-Output",))
+        for word in (" ".join(w for w in invocation.words[1:] if w[:1] != "-"),)
+        for part in word.replace("\\n", "\n").split("\n")
+        if len(part.strip()) > 3
+    }
+    if not said:
+        return text
+    return "\n".join(line for line in text.split("\n") if line.strip() not in said)
+
+
+def judge(called: Called, invocation: Invocation, end: LineEnd, reading: Reading, box: Toolbox) -> Judgement:
+    """What came of one call of a line that ended with `end`."""
+    if invocation.background:
+        return _nothing("it was started in the background")
+    if invocation.negated:
+        return _nothing("its exit code is turned round")
+    if called.why_nothing:
+        return _nothing(called.why_nothing)
+    refusal = signs.shell_refusal(end.output)
+    if refusal and (invocation.words[0] in refusal or "not found" not in refusal):
+        return _nothing(f"the shell refused: {refusal[:80]}")
+    return _Case(called, invocation, end, reading, box).judged()
+
+
+def _nothing(why: str) -> Judgement:
+    return Judgement(outcome="", why=why)
+
+
+class _Case:
+    """One call before the judge."""
+
+    def __init__(self, called: Called, invocation: Invocation, end: LineEnd, reading: Reading, box: Toolbox) -> None:
+        self.called, self.call, self.invocation, self.end = called, called.call, invocation, end
+        self.code = _own_code(invocation, end)
+        self.hidden = invocation.output == "gone" and not _shown_later(invocation, reading)
+        self.output = "" if self.hidden else end.output
+        self.success, self.failed = self.call.success, self.call.failed
+        if called.tool.runs:
+            success, failed = box.signs(self.call.verb)
+            self.success, self.failed = self.success + success, self.failed + failed
+        self.sign = found(self.success, self.output)
+        self.passed = self.sign is not None and self.code == 0
+
+    def judged(self) -> Judgement:
+        denial = found(self.call.denied, self.output)
+        if denial is not None and not self.passed:
+            return Judgement(outcome="denied", said=signs.line_of(self.output, denial))
+        failure = self._failure()
+        if self.code is not None and self.code not in self.call.exits:
+            if self.invocation.ran == "maybe" and not failure:
+                return _nothing("it failed, or something before it did")
+            return Judgement(outcome="failed", said=failure or _last_line(self.output))
+        if failure:
+            return Judgement(outcome="failed", said=failure)
+        why = self._doubt()
+        if why:
+            return _nothing(why)
+        if self.sign is not None:
+            return Judgement(outcome="ok", said=signs.line_of(self.output, self.sign))
+        return Judgement(outcome="ok")
+
+    def _failure(self) -> str:
+        sign = found(self.failed, self.output)
+        if sign is not None:
+            return signs.line_of(self.output, sign)
+        verb = self.call.verb
+        if verb == "test":
+            return signs.test_failure(self.output, passed=self.passed)
+        if signs.said_false(self.output):
+            return "the answer says that it failed"
+        if verb in ("build", "package"):
+            return signs.build_failure(self.output, passed=self.passed)
+        return ""
+
+    def _doubt(self) -> str:
+        """Why a call without a failure shows nothing; '' when it shows success."""
+        empty = found(self.call.nothing, self.output)
+        if empty is not None:
+            return f"it did nothing: {signs.line_of(self.output, empty)[:80]}"
+        if self.sign is None:
+            return self._silent_doubt()
+        if self.code is None and self._selected():
+            return "a filter may hide a failure"
+        return ""
+
+    def _selected(self) -> bool:
+        """Whether lines that would tell of a failure may be left out of what is shown."""
+        programs = [words[0] for words in self.invocation.filters if words]
+        for words in self.invocation.filters:
+            if words[:1] and words[0] in _SEARCHES and _inverted(words) and _FAILURE_WORDS.search(" ".join(words)):
+                return True
+        return self.call.piecewise and any(program not in _KEEPS_END for program in programs)
+
+    def _silent_doubt(self) -> str:
+        if signs.asks(self.output):
+            return "it ended in a question that nobody answered"
+        if self.call.verb == "test" and signs.no_tests(self.output):
+            return "it found no tests"
+        if not self.call.quiet:
+            return "its output is not shown" if self.hidden else "its output shows no success"
+        if self.code is None:
+            return "the line's exit code is not its own, and its output shows no success"
+        if self.invocation.ran == "maybe":
+            return "nothing tells whether it ran"
+        if self.end.cut:
+            return "the output was cut before its end showed"
+        if self.called.tool.runs and self._only_checks():
+            return "it only checks or prints"
+        return ""
+
+    def _only_checks(self) -> bool:
+        """Whether all that a task says it runs are checks (`> tsc --noEmit`)."""
+        told = [match[1] for match in _ECHOED.finditer(self.output[:4_000])]
+        return bool(told) and all(
+            all(_ONLY_CHECKS.match(part.strip()) for part in re.split(r"&&|;|\|\|", line)) for line in told
+        )
+
+
+def _own_code(invocation: Invocation, end: LineEnd) -> int | None:
+    if invocation.code == "last":
+        return end.code
+    return 0 if invocation.code == "zero" and end.code == 0 else None
+
+
+def _shown_later(invocation: Invocation, reading: Reading) -> bool:
+    """Whether the line goes on to show the file that the output went to."""
+    at = next((n for n, other in enumerate(reading.invocations) if other is invocation), -1)
+    return any(other.words[:1] and other.words[0] in _SHOWS_FILES for other in reading.invocations[at + 1 :])
+
+
+def _inverted(words: tuple[str, ...]) -> bool:
+    return any(word == "--invert-match" or re.fullmatch(r"-[A-Za-z]*v[A-Za-z]*", word) for word in words[1:])
+
+
+def _last_line(output: str) -> str:
+    lines = [line for line in output[-2_000:].split("\n") if line.strip()]
+    return " ".join(lines[-1].split())[:300] if lines else ""

@@ -1,0 +1,149 @@
+"""Signs that outputs have whatever the tool: of shells, test runners, questions, hosts that cut.
+
+The tools' own signs are rows of the tool table; what is here belongs to no tool, or to all of one verb.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = [
+    "asks",
+    "build_failure",
+    "is_cut",
+    "line_of",
+    "no_tests",
+    "said_false",
+    "shell_refusal",
+    "test_failure",
+]
+
+_CUT: Final = re.compile(r"\[(?:…|\.\.\.) ?[\d,]+ (?:characters|lines|chars)[^\]]*(?:…|\.\.\.)?\]|<persisted-output>")
+
+_SHELL_REFUSAL: Final = re.compile(
+    r"^(?:[\w./() -]{0,60}:(?: ?(?:line )?\d+:)? )?(?:command not found: |(?P<name>[^\s:]+): (?:command )?not found$)"
+    r"|^.{0,80}: command not found"
+    r"|^.{0,80}(?:syntax error near unexpected token|parse error near|unexpected EOF while looking for"
+    r"|unmatched [\"'`]|no matches found: |bad substitution|syntax error: unexpected)"
+    r"|is not recognized as (?:an internal or external command|the name of a cmdlet)"
+    r"|^env: .{1,80}: No such file or directory",
+    re.MULTILINE,
+)
+
+#: A question at the very end: nobody answered it.
+_ASKS: Final = re.compile(
+    r"(?:[\[(](?:y/n|yes/no|y/N|Y/n|yes/No|Yes/no)[\])]\s*[:?]?\s*\S{0,3}"
+    r"|\b(?:continue|proceed|overwrite|are you sure|ok to proceed)\b[^.\n]{0,60}\?\s*"
+    r"|^(?:[^\n]*\b)?(?:password|passphrase|username|otp|one-time code|verification code)[^\n:]{0,60}:\s*"
+    r"|[●○◉◯] [^\n]{1,40} / [●○◉◯] [^\n]{1,40}"
+    r"|^\? [^\n]{3,120}(?:›|»|>|\?|:)[^\n]{0,80})\s*\Z",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+#: A line that only draws the frame of a question.
+_FRAME: Final = re.compile(r"^[\s│├└┌─╰╭|]*$")
+
+_NO_TESTS: Final = re.compile(
+    r"no tests? (?:found|ran|run|were run|to run|files? found|collected|matched|specified)|no test (?:files|suites?) "
+    r"|^collected 0 items|^(?:ran|running) 0 tests(?! *\n+running [1-9])|\b0 tests? (?:found|ran|collected)"
+    r"|no test specified|No tests are available|no such test|Tests run: 0,[^\n]*\n(?!.*Tests run: [1-9])"
+    r"|^0 examples",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+#: A summary that counts failures: it holds whatever the exit code.
+_TESTS_FAILED: Final = re.compile(
+    r"(?<![\w.#-])[1-9][\d,]* (?:tests? |specs? |suites? |examples? |scenarios? )?"
+    r"(?:failed|failing|failures?|errored)\b"
+    r"(?! (?:attempt|request|login|retr|as expected))"
+    r"|\b(?:failed|failures|errors)[:=] *[1-9]\d*\b|^# fail(?:ed)? [1-9]|^not ok \d"
+    r"|^(?:FAIL|FAILED|FAILURES!|ERRORS!)(?:\b|$)|^\s*--- FAIL|test result: FAILED|^=+ (?:FAILURES|ERRORS) ="
+    r"|^(?:ERROR|FAILED) \S+(?:::|\.py|\.rb|\.ts|\.js)|ELIFECYCLE|^ImportError while loading|errors? during collection"
+    r"|^(?:=+ )?[1-9]\d* errors? in \d|^(?=\S*[FE])[.sxXFE]{4,}(?:\s|$)|BUILD (?:FAILED|FAILURE)|\bTests? failed\b",
+    re.MULTILINE,
+)
+#: What a failing run shows, and a passing one may log too.
+_TESTS_COMPLAIN: Final = re.compile(
+    r"^\s*(?:✗|✖|✘|❌|×|✕) |^E   |^npm (?:ERR!|error)|^(?:\s*)AssertionError|Traceback \(most recent call last\)"
+    r"|error Command failed|^error: script \"|^error: |^Error: Cannot find module",
+    re.MULTILINE,
+)
+#: A line about something that passed, whatever words its name holds.
+_PASSED_LINE: Final = re.compile(r"^\s*(?:✓|✔|√|ok \d|PASS\b|--- PASS|test .{1,200} \.\.\. ok)|\bPASSED\b")
+
+_BUILD_FAILED: Final = re.compile(
+    r"\berror TS\d+|^error(?:\[\w+\])?: |Failed to compile|[Bb]uild failed|BUILD FAIL|ELIFECYCLE|^npm (?:ERR!|error) "
+    r"|error Command failed|^error: script \"|^make(?:\[\d+\])?: \*\*\*|exited with (?:code |exit code:? )?[1-9]"
+    r"|^FAILURE: |✖ [1-9]\d* problem|^\S{0,80}fatal error:|compilation terminated|^\S+:\d+:\d+: (?:fatal )?error:"
+    r"|undefined reference to",
+    re.MULTILINE,
+)
+_BUILD_COMPLAINS: Final = re.compile(
+    r"^\s*(?:ERROR|Error)(?: in |:| \()|Traceback \(most recent call last\)|Module not found|^\s*✖ |^\[?error\]? ",
+    re.MULTILINE,
+)
+
+_SAID_FALSE: Final = re.compile(
+    r"\"(?:success|ok|successful)\"\s*:\s*false|\"(?:status|result)\"\s*:\s*\"(?:error|fail(?:ed|ure)?)\""
+    r"|\A\s*\{\s*\"(?:error|errors)\"\s*:\s*(?!null|\[\]|\{\}|\"\")",
+    re.IGNORECASE,
+)
+
+
+def is_cut(output: str) -> bool:
+    """Whether the host shows a part of the output only."""
+    return _CUT.search(output) is not None
+
+
+def shell_refusal(output: str) -> str:
+    """The line by which a shell says that it ran nothing of a name; '' when none does."""
+    match = _SHELL_REFUSAL.search(output)
+    return line_of(output, match) if match else ""
+
+
+def asks(output: str) -> bool:
+    """Whether an output ends in a question to the person."""
+    lines = output[-2_000:].rstrip().split("\n")
+    while lines and _FRAME.match(lines[-1]):
+        lines.pop()
+    end = "\n".join(lines[-3:])
+    return _ASKS.search(end) is not None
+
+
+def no_tests(output: str) -> bool:
+    """Whether a test runner says that it found nothing to run."""
+    return _NO_TESTS.search(output) is not None
+
+
+def test_failure(output: str, *, passed: bool) -> str:
+    """A line that says that a test failed; '' when none does.
+
+    With `passed` (the exit code and a summary say so) only counts of failures are heard: a passing test may log
+    an error.
+    """
+    for match in _TESTS_FAILED.finditer(output):
+        told = line_of(output, match)
+        if not _PASSED_LINE.search(told):
+            return told
+    complaint = None if passed else _TESTS_COMPLAIN.search(output)
+    return line_of(output, complaint) if complaint else ""
+
+
+def build_failure(output: str, *, passed: bool) -> str:
+    """A line that says that a build failed; '' when none does. `passed` as in `test_failure`."""
+    match = _BUILD_FAILED.search(output) or (None if passed else _BUILD_COMPLAINS.search(output))
+    return line_of(output, match) if match else ""
+
+
+def said_false(output: str) -> bool:
+    """Whether an answer in JSON says that it failed."""
+    start = output.lstrip()[:1]
+    return start in ("{", "[") and _SAID_FALSE.search(output) is not None
+
+
+def line_of(text: str, match: re.Match[str]) -> str:
+    """The line of `text` where a match begins, in one line of at most 300 characters."""
+    start = text.rfind("\n", 0, match.start() + 1) + 1 if match.group()[:1] != "\n" else match.start() + 1
+    end = text.find("\n", start)
+    return " ".join(text[start : end if end >= 0 else len(text)].split())[:300]

@@ -1,0 +1,171 @@
+"""On what a call worked: bucket, host, database, repository, project (design section 8)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from hikidashi.capture.calls import Called
+from hikidashi.capture.grammar import Invocation
+from hikidashi.capture.toolbox import pattern
+from hikidashi.redact import redact
+
+__all__ = ["Where", "clean_target", "place_name", "target_of"]
+
+#: Characters of a target at most; a key has room for a verb besides.
+MAX_TARGET: Final = 120
+
+_SCHEME: Final = re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*://")
+_CREDENTIALS: Final = re.compile(r"\A[^/@\s]*@(?=[^/\s])")
+#: `git@github.com:owner/repository`, as ssh and git write it.
+_SCP_LIKE: Final = re.compile(r"\A(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+):(?!\d+(?:/|\Z)|//)(.+)\Z")
+#: A variable or a command whose value the line does not tell; a placeholder.
+_UNTOLD: Final = re.compile(r"[$`]|<[^>]*>|\{\{|%[A-Za-z_]+%")
+_REMOTE: Final = re.compile(r"^To (\S+)", re.MULTILINE)
+#: The forge that people leave out when they name a repository.
+_USUAL_FORGE: Final = "github.com/"
+_LOCAL_HOSTS: Final = ("127.0.0.1", "0.0.0.0", "[::1]", "::1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Where a line ran."""
+
+    #: Working folder; '' when unknown.
+    cwd: str = ""
+    #: The folder the session began in; '' when unknown.
+    root: str = ""
+
+
+def target_of(called: Called, invocation: Invocation, output: str, where: Where) -> str:
+    """The target by the row's finders, else the project; never empty. Redacted, fit for a key."""
+    for finder in (*called.call.target, "project"):
+        target = clean_target(_find(finder, called, invocation, output, where), case_blind=called.tool.case_blind)
+        if target:
+            elsewhere = invocation.host and finder in ("folder", "project")
+            return _on(invocation.host, target) if elsewhere else target
+    return clean_target(invocation.host) or called.tool.name
+
+
+def _on(host: str, target: str) -> str:
+    """A folder on another machine."""
+    name = clean_target(host)
+    return name if not target or target == name else f"{name}:{target}"
+
+
+def _find(finder: str, called: Called, invocation: Invocation, output: str, where: Where) -> str:
+    kind, _, rest = finder.partition(":")
+    words = invocation.words[1:]
+    match kind:
+        case "out":
+            return _group(rest, output)
+        case "arg":
+            return next((text for text in (_group(rest, word) for word in words) if text), "")
+        case "stdin":
+            return _group(rest, invocation.stdin or "")
+        case "option":
+            return called.arguments.value(rest) or ""
+        case "env":
+            return invocation.environ.get(rest, "")
+        case "word":
+            return _nth(called.rest, int(rest))
+        case "fixed":
+            return rest
+        case "host":
+            return invocation.host
+        case "git-remote":
+            remote = _REMOTE.search(output)
+            return remote[1] if remote else ""
+        case _:
+            return place_name(kind, invocation, where)
+
+
+def _group(regex: str, text: str) -> str:
+    match = pattern(regex).search(text)
+    if match is None:
+        return ""
+    return next((group for group in match.groups() if group), "") if match.groups() else match[0]
+
+
+def _nth(words: tuple[str, ...], number: int) -> str:
+    return words[number] if -len(words) <= number < len(words) else ""
+
+
+def place_name(kind: str, invocation: Invocation, where: Where) -> str:
+    """`folder`: the name of the folder a call ran in; `project`: of its project, with the part it ran in."""
+    folder = _folder(invocation, where.cwd)
+    if kind == "folder" or invocation.host:
+        return _name(folder) if not invocation.host or invocation.folder else ""
+    root = where.root
+    if not root or _name(root) == "":
+        return _name(folder)
+    if folder == root or not folder:
+        return _name(root)
+    if folder.startswith(root + "/"):
+        return f"{_name(root)}/{folder[len(root) + 1 :]}"
+    return _name(folder)
+
+
+def _folder(invocation: Invocation, cwd: str) -> str:
+    """The folder a call ran in, as far as the line and the session tell."""
+    given = invocation.folder.rstrip("/")
+    if not given or _UNTOLD.search(given):
+        return cwd.rstrip("/")
+    if given.startswith(("/", "~")) or re.match(r"[A-Za-z]:", given):
+        return given
+    parts = cwd.rstrip("/").split("/")
+    for part in given.split("/"):
+        if part == "..":
+            parts = parts[:-1] or [""]
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def _name(folder: str) -> str:
+    return re.split(r"[/\\]", folder.rstrip("/\\"))[-1] if folder not in ("", "/", "~") else ""
+
+
+@lru_cache(maxsize=512)
+def clean_target(text: str, *, case_blind: bool = False) -> str:
+    """A target as it stands in a key: no scheme, no credentials, no slash at the end, NFC, redacted.
+
+    '' for what names nothing, such as a variable whose value the line does not tell. A target that redaction
+    changes gets a hash of what it was, so that two targets never share a key.
+    """
+    target = unicodedata.normalize("NFC", text).strip().strip("'\"`").rstrip(".,;:)")
+    if not target or target in (".", "..", "/", "~", "-") or _UNTOLD.search(target):
+        return ""
+    plain, told = _plain(target), _plain(redact(target))
+    if "[redacted" not in told:  # what was secret stood before the `@`
+        told = redact(plain)
+    shown = "".join(c if c.isprintable() and not c.isspace() else "-" for c in told)[:MAX_TARGET]
+    if case_blind:
+        shown = shown.lower()
+    if told != plain:
+        return f"{shown}-{hashlib.sha256(target.encode('utf-8', 'replace')).hexdigest()[:8]}"
+    return shown
+
+
+def _plain(target: str) -> str:
+    schemed = _SCHEME.match(target)
+    if schemed:
+        rest = target[schemed.end() :]
+        host, slash, path = _CREDENTIALS.sub("", rest).partition("/")
+        path, _, _ = path.partition("?")
+        target = host.lower() + slash + path
+    else:
+        scp = _SCP_LIKE.match(target)
+        if scp:
+            target = f"{scp[1].lower()}/{scp[2].lstrip('/')}"
+    target = target.rstrip("/").removesuffix(".git").rstrip("/")
+    if target.startswith(_USUAL_FORGE) and target.count("/") >= 2:
+        target = target.removeprefix(_USUAL_FORGE)
+    for local in _LOCAL_HOSTS:
+        if target == local or target.startswith(local + ":"):
+            target = "localhost" + target[len(local) :]
+    return target

@@ -1,0 +1,97 @@
+"""The tool table: each row loads, and each tool does in its cases what its real outputs say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hikidashi.capture.evidence import VERBS
+from hikidashi.capture.toolbox import FOLDER, LANGUAGES, load_toolbox, read_tools, toolbox
+from hikidashi.errors import CorruptData
+from tests.tool_cases import all_cases, given, run_case
+
+ALL = all_cases()
+
+
+@pytest.mark.parametrize("case", [case for _, case in ALL], ids=[name for name, _ in ALL])
+def test_a_call_gives_what_its_output_proves(case: dict[str, Any]) -> None:
+    shown, why = run_case(case)
+    expected = case["gives"]
+    told = given(shown)
+    for row, wanted in zip(told, expected, strict=False):
+        if "target" not in wanted:
+            row.pop("target")
+    assert sorted(told, key=str) == sorted(expected, key=str), f"{case.get('why', '')} (engine: {why})"
+
+
+def test_every_tool_has_cases_of_success_and_of_nothing() -> None:
+    succeeds, fails = set(), set()
+    for _, case in ALL:
+        outcomes = {row["tool"]: row["outcome"] for row in case["gives"]}
+        succeeds |= {tool for tool, outcome in outcomes.items() if outcome == "ok"}
+        programs = case["command"].split()
+        for tool in toolbox().tools.values():
+            if outcomes.get(tool.name) != "ok" and any(program[0] in case["command"] for program in tool.programs):
+                fails.add(tool.name)
+        assert programs, case
+    missing = sorted(toolbox().tools.keys() - succeeds), sorted(toolbox().tools.keys() - fails)
+    assert missing == ([], [])
+
+
+def test_there_are_eighty_tools_over_the_eleven_verbs() -> None:
+    tools = toolbox().tools.values()
+    assert len(tools) >= 80
+    assert {call.verb for tool in tools for call in tool.calls} == set(VERBS)
+
+
+def test_every_verb_has_words_in_eight_languages() -> None:
+    import tomllib
+
+    rows = tomllib.loads((FOLDER / "verbs.toml").read_text(encoding="utf-8"))
+    assert set(rows) == set(VERBS)
+    for verb, row in rows.items():
+        assert all(row.get(language) for language in LANGUAGES), verb
+
+
+_GOOD: dict[str, Any] = {"verb": "deploy", "match": ["up"], "success": ["^done"]}
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ({}, "has no calls"),
+        ({"calls": [_GOOD], "colour": "red"}, "unknown key colour"),
+        ({"calls": [{**_GOOD, "verb": "fly"}]}, "the verb 'fly'"),
+        ({"calls": [{**_GOOD, "match": []}]}, "matches nothing"),
+        ({"calls": [{"verb": "deploy", "match": [""]}]}, "can never succeed"),
+        ({"calls": [{**_GOOD, "success": ["("]}]}, "no regular expression"),
+        ({"calls": [{**_GOOD, "target": ["moon"]}]}, "names no target"),
+        ({"calls": [{**_GOOD, "target": ["word:x"]}]}, "has no number"),
+        ({"calls": [{**_GOOD, "confirm": ["up"]}]}, "one of `confirm` and `confirm_by`"),
+        ({"calls": [{**_GOOD, "requires": [""]}]}, "an empty text"),
+        ({"calls": [{**_GOOD, "requires": ["/(/"]}]}, "no regular expression"),
+        ({"calls": [{**_GOOD, "quiet": "yes"}]}, "quiet is no bool"),
+        ({"calls": [{**_GOOD, "exits": ["0"]}]}, "no list of exit codes"),
+        ({"calls": [{**_GOOD, "success": [1]}]}, "no list of texts"),
+    ],
+)
+def test_a_wrong_row_is_named_with_its_file(table: dict[str, Any], told: str) -> None:
+    with pytest.raises(CorruptData, match=r"mine\.toml: \[skiff\]") as caught:
+        read_tools({"skiff": table}, "mine.toml")
+    assert told in str(caught.value)
+
+
+def test_one_tool_stands_in_one_file(tmp_path: Path) -> None:
+    row = '[skiff]\n[[skiff.calls]]\nverb = "deploy"\nmatch = ["up"]\nquiet = true\n'
+    (tmp_path / "a.toml").write_text(row)
+    (tmp_path / "b.toml").write_text(row)
+    with pytest.raises(CorruptData, match=r"b\.toml: \[skiff\] is in another file too"):
+        load_toolbox(tmp_path)
+
+
+def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("[skiff")
+    with pytest.raises(CorruptData, match=r"a\.toml is no TOML file"):
+        load_toolbox(tmp_path)
