@@ -24,11 +24,12 @@ MEASUREMENTS = {
     "redact": "text searched for secrets",
     "phase1": "sessions to staged entries, per core",
     "activities": "what the rules make of a folder of sessions",
+    "capture": "what classify finds in labelled sessions, beside plain patterns",
     "consolidate": "200 entries into 1,000 records: time and peak memory",
 }
 
 #: Those that take a folder of sessions; made-up ones do for speed, and say nothing to the others.
-_TAKE_SESSIONS = {"phase1": True, "activities": False}
+_TAKE_SESSIONS = {"phase1": True, "activities": False, "capture": False}
 
 
 def present() -> list[str]:

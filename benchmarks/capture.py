@@ -84,14 +84,17 @@ class Score:
 
     @property
     def precision(self) -> float:
+        """Share of what was told that is labelled."""
         return self.right / max(1, self.right + len(self.wrong))
 
     @property
     def recall(self) -> float:
+        """Share of what is labelled that was told."""
         return self.found / max(1, self.wanted)
 
     @property
     def trap_share(self) -> float:
+        """Share of the trap lines that gave evidence of what they must not."""
         return len(self.traps_hit) / max(1, self.traps)
 
 
@@ -226,7 +229,8 @@ def _show(told: dict[str, Any], *, mistakes: bool) -> None:
     print(_row("plain patterns", told["plain"]))
     right, said, found, wanted = told["rules"]
     print(f"rules: precision {right}/{said}, recall {found}/{wanted}")
-    print(f"candidates: {told['candidates']}, {told['candidates per 50 calls']:.2f} per 50 of {told['calls']} shell calls")
+    share = told["candidates per 50 calls"]
+    print(f"candidates: {told['candidates']}, {share:.2f} per 50 of {told['calls']} shell calls")
     print(f"speed: {told['MB/s']:.1f} MB/s")
     if mistakes:
         own: Score = told["classify"]
