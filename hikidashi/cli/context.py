@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from hikidashi.cli.output import warn
 from hikidashi.config.settings import Settings, load_settings
 from hikidashi.config.workspace import Workspace, open_workspace
 from hikidashi.db.connection import connect
 from hikidashi.db.migrations import migrate
+from hikidashi.db.network import network_warning
 from hikidashi.drawer.person import require_person
 from hikidashi.errors import UsageError
 
@@ -48,6 +50,7 @@ def opened(folder: Path | None = None) -> Iterator[Opened]:
     connection = connect(workspace.database)
     try:
         migrate(connection)
+        warn(network_warning(workspace.database))
         yield Opened(workspace=workspace, settings=settings, connection=connection)
     finally:
         connection.close()

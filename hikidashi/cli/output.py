@@ -6,6 +6,7 @@ so that `grep` finds whole ones. `rich` is loaded only when a terminal is there 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import sys
@@ -31,6 +32,7 @@ __all__ = [
     "shown_time",
     "size",
     "table",
+    "warn",
     "yes_option",
 ]
 
@@ -73,6 +75,16 @@ def say(text: str = "", style: str = "", *, indent: str = "", hang: str = "", wr
 def note(text: str) -> None:
     """Print something that a person should know."""
     say(f"note: {text}", "yellow", hang="      ")
+
+
+def warn(text: str) -> None:
+    """Say on standard error what may go wrong later, in one line, beside whatever the command prints; '' says nothing.
+
+    A standard error that takes nothing is no reason not to do what was asked for.
+    """
+    if text:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"warning: {plain(' '.join(text.split()))}\n")
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -12,8 +12,6 @@ import importlib
 import os
 import platform
 import re
-import secrets
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -81,11 +79,13 @@ def linux_id(files: tuple[Path, ...] = _LINUX) -> str:
     return ""
 
 
-def macos_id(run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) -> str:
+def macos_id(ioreg: Path = Path("/usr/sbin/ioreg")) -> str:
     """IOPlatformUUID; '' when ioreg does not say."""
+    import subprocess  # needed there only, and hooks would pay for it
+
     try:
-        said = run(
-            ["/usr/sbin/ioreg", "-rd1", "-c", "IOPlatformExpertDevice"],
+        said = subprocess.run(
+            [ioreg, "-rd1", "-c", "IOPlatformExpertDevice"],
             capture_output=True,
             text=True,
             timeout=2,
@@ -114,7 +114,7 @@ def _kept_id(file: Path) -> str:
     if found:
         return found
     make_folder(file.parent)
-    new = secrets.token_hex(16)
+    new = os.urandom(16).hex()
     draft = file.with_name(f"machine-id.{new}")
     write_atomic(draft, new.encode() + b"\n")
     with storage_errors(f"make {file}"):

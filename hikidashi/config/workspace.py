@@ -224,7 +224,7 @@ def _is_read_only(folder: Path) -> bool:
 def _translated(exc: sqlite3.DatabaseError, code: int, database: Path) -> HikidashiError:
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return Busy(f"{shown(database)} is locked by another process; try again in a moment")
-    unfinished = getattr(exc, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_ROLLBACK  # ours never leave one
+    unfinished = getattr(exc, "sqlite_errorcode", 0) == sqlite3.SQLITE_READONLY_ROLLBACK
     if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL):
         return StorageFailure(
             f"cannot open {shown(database)}: {exc}; the disk failed or is full: check it and run the same command again"
@@ -265,6 +265,23 @@ def stored_id(database: Path) -> str | None:
     return row[0] if row is not None and isinstance(row[0], str) else None
 
 
+def _undo_unfinished(database: Path) -> None:
+    """Undo what a process that was killed left half written, in a place that this user trusts.
+
+    Only on a network file system, where the database has a rollback journal, and a reader alone may not do it.
+    """
+    try:
+        if not database.with_name(database.name + "-journal").stat().st_size or is_link(database):
+            return
+    except OSError:  # no journal: this is how it nearly always is
+        return
+    with (
+        contextlib.suppress(sqlite3.DatabaseError),  # reading it says what is wrong
+        contextlib.closing(sqlite3.connect(database, timeout=_BUSY_SECONDS)) as connection,
+    ):
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+
+
 def _refuse_links(home: Path) -> None:
     with os.scandir(home) as entries:
         links = sorted(entry.name for entry in entries if is_link(Path(entry.path)))
@@ -301,6 +318,7 @@ def open_workspace(cwd: Path) -> Workspace:
             f"cannot list {shown(home)}: {exc.strerror}; give your user access to it and run the same command again"
         ) from exc
     database = home / "workspace.sqlite"
+    _undo_unfinished(database)
     if (found := stored_id(database)) != entry.id:
         missing = not database.exists()
         why = "its database is missing" if missing else "its database is " + ("another's" if found else "empty")

@@ -1,7 +1,8 @@
 """Opening `workspace.sqlite` and `global.sqlite`. Standard library only, since hooks read through it.
 
-WAL, a busy timeout, explicit transactions that begin IMMEDIATE (a deferred one that turns from reading to
-writing fails at once with "database is locked", busy timeout or not). Driver errors become ours here.
+WAL (on network file systems a rollback journal), a busy timeout, explicit transactions that begin IMMEDIATE (a
+deferred one that turns from reading to writing fails at once with "database is locked", busy timeout or not).
+Driver errors become ours here.
 """
 
 from __future__ import annotations
@@ -119,15 +120,22 @@ def _prepare_file(path: Path) -> None:
             path.chmod(FILE_MODE)
 
 
-def _switch_to_wal(connection: sqlite3.Connection, seconds: float) -> None:
-    """Switch to the write-ahead log, and wait ourselves: this switch ignores the busy timeout.
+def _set_journal(connection: sqlite3.Connection, path: Path, seconds: float) -> None:
+    """Take the write-ahead log, on a network file system a rollback journal (see `hikidashi.db.network`).
 
-    Several processes that open one fresh database at once would otherwise fail with "database is locked".
+    The switch ignores the busy timeout, so we wait ourselves: several processes that open one fresh database at once
+    would otherwise fail with "database is locked".
     """
+    from hikidashi.db.network import network_kind  # readers do without
+
+    leave_log = bool(network_kind(path.parent))
     deadline = time.monotonic() + seconds
     while True:
         try:
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            if leave_log:
+                _leave_log(connection, path)
+            else:
+                connection.execute("PRAGMA journal_mode = WAL").fetchone()
         except sqlite3.OperationalError as exc:
             code = getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
             if code not in _BUSY or time.monotonic() >= deadline:
@@ -135,6 +143,23 @@ def _switch_to_wal(connection: sqlite3.Connection, seconds: float) -> None:
             time.sleep(0.005 + os.urandom(1)[0] / 5000)  # up to 56 ms, each its own: it parts the competitors
         else:
             return
+
+
+def _leave_log(connection: sqlite3.Connection, path: Path) -> None:
+    """Take a rollback journal. TRUNCATE keeps the journal's file, so that no write has to change the folder.
+
+    A database that comes from a local disk leaves its log while we have it alone: that needs no shared memory.
+    """
+    with path.open("rb") as file:
+        has_log = file.read(19)[18:] == b"\x02"  # read version, sqlite.org/fileformat.html
+    try:
+        if has_log:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchone()
+        connection.execute("PRAGMA journal_mode = TRUNCATE").fetchone()
+    finally:
+        if has_log:
+            connection.execute("PRAGMA locking_mode = NORMAL").fetchone()
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # the lock goes at the next access
 
 
 def connect(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
@@ -147,7 +172,7 @@ def connect(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connec
         connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
         try:
             connection.row_factory = sqlite3.Row
-            _switch_to_wal(connection, busy_seconds)
+            _set_journal(connection, path, busy_seconds)
             connection.execute("PRAGMA synchronous = FULL")  # a commit survives a power cut, not just a crash
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten (forgotten secrets)
@@ -162,14 +187,26 @@ def read_only(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Conn
     if not path.is_file():
         raise CorruptData(f"{path} is missing; run `hikidashi trust` to make a new one")
     with database_errors(path):
-        uri = f"{path.absolute().as_uri()}?mode=ro"
-        connection = sqlite3.connect(uri, uri=True, timeout=busy_seconds, isolation_level=None)
         try:
-            connection.row_factory = sqlite3.Row
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # it opens at the first statement
-        except BaseException:
-            connection.close()
-            raise
+            return _reader(path, busy_seconds)
+        except sqlite3.OperationalError as exc:
+            if getattr(exc, "sqlite_errorcode", 0) != sqlite3.SQLITE_READONLY_ROLLBACK:
+                raise
+        # A process was killed while it wrote with a rollback journal: undoing that takes a writer.
+        with contextlib.closing(sqlite3.connect(path, timeout=busy_seconds)) as writer:
+            writer.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        return _reader(path, busy_seconds)
+
+
+def _reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, timeout=busy_seconds, isolation_level=None)
+    try:
+        connection.row_factory = sqlite3.Row
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # it opens at the first statement
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

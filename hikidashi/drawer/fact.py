@@ -25,6 +25,7 @@ __all__ = [
     "Sighting",
     "Trust",
     "clean_key",
+    "fact_subject",
 ]
 
 FactType = Literal["capability", "decision", "rule", "procedure", "fact"]
@@ -65,6 +66,11 @@ def clean_key(text: str) -> str:
     if not key.isprintable():
         raise UsageError("the key holds a character that does not print: write it in one line of plain text")
     return key
+
+
+def fact_subject(scope: Scope, key: str) -> str:
+    """How a fact is named among the uses."""
+    return f"fact:{scope}:{key}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

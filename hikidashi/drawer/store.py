@@ -12,10 +12,13 @@ import sqlite3
 from typing import Final
 
 from hikidashi.db.connection import queries, transaction
+from hikidashi.drawer.decay import start_passes
 from hikidashi.drawer.draft import checked
 from hikidashi.drawer.fact import Draft, Fact, Scope, clean_key
+from hikidashi.drawer.forget import WAIT_SECONDS, Forgotten, forget_key
 from hikidashi.drawer.index import index_fact, unindex_fact
-from hikidashi.drawer.reading import fact_of, find_fact
+from hikidashi.drawer.near import missing_fact
+from hikidashi.drawer.reading import fact_keys, fact_of, find_fact
 from hikidashi.drawer.refusals import allow, content_of, take_back_rejected
 from hikidashi.errors import NoSuchFact
 from hikidashi.redact import RULES_VERSION
@@ -81,6 +84,7 @@ class Drawer:
                 "at": at,
             },
         )
+        start_passes(self.connection, at)
         allow(self.connection, scope=self.scope, key=fact.key)
         content = content_of(fact.digest, fact.body)
         take_back_rejected(self.connection, scope=self.scope, key=fact.key, content=content)
@@ -95,6 +99,17 @@ class Drawer:
             fact = self._expected(row, key)
             unindex_fact(self.connection, fact.id)
         return fact
+
+    def forget(self, key: str, *, wait_seconds: float = WAIT_SECONDS) -> Forgotten:
+        """Delete the key's fact, versions, candidates, sightings and uses, and every trace in the database's files.
+
+        It is not proposed again until it is written anew. Raises `NoSuchFact` when nothing is known of the key.
+        """
+        key = clean_key(key)
+        done = forget_key(self.connection, self.scope, key, at=self._now(), wait_seconds=wait_seconds)
+        if not done.found:
+            raise self._missing(key)
+        return done
 
     def verified(self, key: str, passed: bool, said: str, at: str) -> Fact:
         """What its probe said at the time `at`, in one line; gives the fact as it is then. Raises `NoSuchFact`.
@@ -136,8 +151,11 @@ class Drawer:
 
     def _expected(self, row: sqlite3.Row | None, key: str) -> Fact:
         if row is None:
-            raise NoSuchFact(f"no fact has the key {key}: `hikidashi facts` lists them")
+            raise self._missing(key)
         return fact_of(row)
+
+    def _missing(self, key: str) -> NoSuchFact:
+        return missing_fact(key, fact_keys(self.connection, self.scope))
 
 
 def _json(value: object) -> str:

@@ -7,17 +7,12 @@ from typing import Final, Literal
 
 from hikidashi.db.connection import database_errors, database_name, queries, transaction
 
-__all__ = ["UseKind", "fact_subject", "record", "uses_of"]
+__all__ = ["UseKind", "record", "uses_of"]
 
 #: Somebody asked for it; it was shown without being asked for; tokens of a session.
 UseKind = Literal["explicit", "exposure", "tokens"]
 
 _SQL: Final = queries("usage")
-
-
-def fact_subject(scope: str, key: str) -> str:
-    """How a fact is named in the table."""
-    return f"fact:{scope}:{key}"
 
 
 def record(
@@ -33,8 +28,8 @@ def record(
 ) -> None:
     """Note one use, in the caller's transaction if one is open, else in one of its own.
 
-    `subject` is `fact_subject(…)` or `record:<path>`, '' for tokens; `via` says what showed it. With `busy_ms` it
-    waits only that long for another writer and raises `Busy` then (a hook passes 20).
+    `subject` is `drawer.fact.fact_subject(…)` or `record:<path>`, '' for tokens; `via` says what showed it.
+    With `busy_ms` it waits only that long for another writer and raises `Busy` then (a hook passes 20).
     """
     values = {"kind": kind, "subject": subject, "session_id": session_id, "via": via, "amount": amount, "at": at}
     if connection.in_transaction:

@@ -7,6 +7,7 @@ from typing import Any
 
 from hikidashi.config.settings import Settings, resolve_engine
 from hikidashi.config.workspace import Workspace
+from hikidashi.db.network import network_kind
 from hikidashi.records.library import read_tree
 from hikidashi.records.linter import read_only_paths
 from hikidashi.staging.claim import read_claim
@@ -41,6 +42,7 @@ def workspace_status(
     return {
         "workspace": str(workspace.root),
         "workspace_id": workspace.id,
+        "network_file_system": network_kind(workspace.home) or None,
         "engine": engine.name,
         "engine_reason": engine.reason,
         "staging": {

@@ -56,12 +56,21 @@ def schema(path: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    path = tmp_path_factory.mktemp("whole") / "workspace.sqlite"
-    connection = connect(path)
-    migrate(connection)
-    connection.close()
-    return schema(path)
+def stages(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
+    """The schema of each version, from the empty database on."""
+    path = tmp_path_factory.mktemp("stages") / "workspace.sqlite"
+    found: list[list[str]] = [[]]
+    for migration in sorted((ROOT / "hikidashi" / "db" / "sql" / "migrations").glob("*.sql")):
+        connection = sqlite3.connect(path)
+        connection.executescript(migration.read_text(encoding="utf-8"))
+        connection.close()
+        found.append(schema(path))
+    return found
+
+
+@pytest.fixture(scope="module")
+def whole(stages: list[list[str]]) -> list[str]:
+    return stages[LATEST]
 
 
 def test_fifty_processes_open_and_migrate_one_fresh_database(tmp_path: Path, whole: list[str]) -> None:
@@ -82,7 +91,9 @@ def test_fifty_processes_open_and_migrate_one_fresh_database(tmp_path: Path, who
     connection.close()
 
 
-def test_a_migration_killed_anywhere_is_whole_or_not_there(tmp_path: Path, whole: list[str]) -> None:
+def test_a_migration_killed_anywhere_is_whole_or_not_there(
+    tmp_path: Path, stages: list[list[str]], whole: list[str]
+) -> None:
     statement = 0
     while True:
         path = tmp_path / f"{statement}.sqlite"
@@ -90,7 +101,7 @@ def test_a_migration_killed_anywhere_is_whole_or_not_there(tmp_path: Path, whole
         found = sqlite3.connect(path)
         version = found.execute("PRAGMA user_version").fetchone()[0]
         found.close()
-        assert schema(path) == (whole if version == LATEST else [])
+        assert schema(path) == stages[version]
         connection = connect(path)
         assert migrate(connection) == version
         connection.close()

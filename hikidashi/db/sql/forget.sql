@@ -1,0 +1,21 @@
+-- Leaving no trace of a key (`forget`).
+
+-- name: forget_fact
+DELETE FROM facts WHERE scope = :scope AND key = :key RETURNING id
+
+-- name: forget_candidates
+DELETE FROM candidates WHERE scope = :scope AND key = :key
+
+-- name: forget_sightings
+DELETE FROM sightings WHERE scope = :scope AND key = :key
+
+-- name: forget_uses
+DELETE FROM usage_events WHERE subject = :subject
+
+-- Writes every page anew: what pages keep between their rows goes too.
+-- name: rewrite
+VACUUM
+
+-- Copies the write-ahead log into the database and cuts it to nothing, once no reader needs it.
+-- name: empty_log
+PRAGMA wal_checkpoint(TRUNCATE)
