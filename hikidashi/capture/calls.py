@@ -103,7 +103,7 @@ def _program_words(tool: Tool, first: str, parsed: Arguments) -> int | None:
             if ("-m", None) in parsed.options and parsed.positionals[:1] == rest[1:]:
                 return 1
             continue
-        if parsed.positionals[: len(rest)] == rest:
+        if _after(parsed.positionals, rest) is not None:  # `python backend/manage.py` too
             return len(rest)
     return None
 

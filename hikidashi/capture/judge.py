@@ -129,6 +129,9 @@ class _Case:
         if denial is not None and not self.passed:
             return Judgement(outcome="denied", said=signs.line_of(self.output, denial))
         failure = self._failure()
+        empty = "" if failure else self._empty()
+        if empty:
+            return _nothing(empty)
         if self.code is not None and self.code not in self.call.exits:
             if self.invocation.ran == "maybe" and not failure:
                 return _nothing("it failed, or something before it did")
@@ -155,11 +158,13 @@ class _Case:
             return signs.build_failure(self.output, passed=self.passed)
         return ""
 
+    def _empty(self) -> str:
+        """By which words it says that it did nothing, whatever the exit code: "no tests found" at 1 is no failure."""
+        empty = found(self.call.nothing, self.output)
+        return "" if empty is None else f"it did nothing: {signs.line_of(self.output, empty)[:80]}"
+
     def _doubt(self) -> str:
         """Why a call without a failure shows nothing; '' when it shows success."""
-        empty = found(self.call.nothing, self.output)
-        if empty is not None:
-            return f"it did nothing: {signs.line_of(self.output, empty)[:80]}"
         if self.sign is None:
             return self._silent_doubt()
         if self.code is None and self._selected():
@@ -168,11 +173,14 @@ class _Case:
 
     def _selected(self) -> bool:
         """Whether lines that would tell of a failure may be left out of what is shown."""
-        programs = [words[0] for words in self.invocation.filters if words]
-        for words in self.invocation.filters:
-            if words[:1] and words[0] in _SEARCHES and _inverted(words) and _FAILURE_WORDS.search(" ".join(words)):
-                return True
-        return self.call.piecewise and any(program not in _KEEPS_END for program in programs)
+        filters = [words for words in self.invocation.filters if words]
+        searches = [words for words in filters if words[0] in _SEARCHES]
+        if any(_inverted(words) and _tells_failures(words) for words in searches):
+            return True
+        others = [words for words in filters if words[0] not in _SEARCHES and words[0] not in _KEEPS_END]
+        return self.call.piecewise and (
+            bool(others) or not all(_inverted(words) or _tells_failures(words) for words in searches)
+        )
 
     def _silent_doubt(self) -> str:
         if signs.asks(self.output):
@@ -213,6 +221,11 @@ def _shown_later(invocation: Invocation, reading: Reading) -> bool:
 
 def _inverted(words: tuple[str, ...]) -> bool:
     return any(word == "--invert-match" or re.fullmatch(r"-[A-Za-z]*v[A-Za-z]*", word) for word in words[1:])
+
+
+def _tells_failures(words: tuple[str, ...]) -> bool:
+    """Whether a search is one for failures too (`grep -E "ok|FAIL"`)."""
+    return _FAILURE_WORDS.search(" ".join(words[1:])) is not None
 
 
 def _last_line(output: str) -> str:

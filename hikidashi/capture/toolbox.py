@@ -15,7 +15,8 @@ One TOML table a tool in `hikidashi/capture/tools/<group>.toml`; adding a tool i
     source = "https://…"         where the signs are documented
     failed = ['…']               regexes (MULTILINE) over the output: failed, whatever the exit code
     denied = ['…']               failed for want of a login or a permission
-    nothing = ['…']              it did nothing: no tests found, nothing to push, a question nobody answered
+    nothing = ['…']              it did nothing, whatever the exit code: no tests found, nothing to push, a question
+                                 nobody answered
     probe = ["aws", "…"]         for the calls that have none of their own
 
     [[aws.calls]]
@@ -28,7 +29,8 @@ One TOML table a tool in `hikidashi/capture/tools/<group>.toml`; adding a tool i
     success = ['…']              regexes over the output, one must be found …
     quiet = false                … or, if true, an exit code that is known to be the call's own is enough
     exits = [0]                  exit codes that may count as success
-    piecewise = false            true: a sign comes once a part, so a selection of the lines proves nothing
+    piecewise = false            true: a sign comes once a part, so a selection of the lines proves nothing, unless
+                                 it is one for failures too
     failed, denied, nothing      added to the tool's
     joins = false                true: a step after another call of the verb (`invalidate` after an upload), whose
                                  candidate it joins where there is one
@@ -79,6 +81,9 @@ _CALL_KEYS: Final[Mapping[str, type]] = {
 
 #: Words of a command line that can be a program or a sub-command.
 _WORDS: Final = re.compile(r"[\w.+:-]+")
+
+#: The other names under which Python is called.
+_PYTHONS: Final = re.compile(r"\b(?:python[\d.]|pypy|py )")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +150,8 @@ class Toolbox:
     def may_show(self, line: str) -> bool:
         """Whether a command line can show anything. Cheap: it is asked before the line is taken apart."""
         words = set(_WORDS.findall(line))
+        if _PYTHONS.search(line):
+            words.add("python")
         for program in words & self._by_program.keys():
             for tool in self._by_program[program]:
                 if tool.needs is None or not tool.needs.isdisjoint(words):
