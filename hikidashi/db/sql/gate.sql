@@ -12,7 +12,7 @@ SELECT * FROM candidates WHERE id = :id
 
 -- name: decided_like
 -- What became of a name that waits no more.
-SELECT * FROM candidates WHERE state <> 'waiting' AND (id = :name OR key = :name) ORDER BY decided_at DESC LIMIT 1
+SELECT * FROM candidates WHERE state <> 'waiting' AND (id = :id OR key = :key) ORDER BY decided_at DESC LIMIT 1
 
 -- name: put_candidate
 -- The same proposal has the same ID: one that was decided or has expired waits again.
