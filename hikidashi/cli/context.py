@@ -15,10 +15,12 @@ from hikidashi.config.workspace import Workspace, open_workspace
 from hikidashi.db.connection import connect
 from hikidashi.db.migrations import migrate
 from hikidashi.db.network import network_warning
+from hikidashi.drawer.fact import Scope
 from hikidashi.drawer.person import require_person
-from hikidashi.errors import UsageError
+from hikidashi.drawer.places import Drawers
+from hikidashi.errors import NoWorkspace, UsageError
 
-__all__ = ["Opened", "current_folder", "only_person", "opened"]
+__all__ = ["Opened", "OpenedDrawers", "current_folder", "only_person", "opened", "opened_drawers"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,16 @@ class Opened:
     workspace: Workspace
     settings: Settings
     connection: sqlite3.Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedDrawers:
+    """The drawers of a place."""
+
+    settings: Settings
+    drawers: Drawers
+    #: None where only the user's own drawer is at hand.
+    workspace: Workspace | None
 
 
 def current_folder() -> Path:
@@ -54,6 +66,27 @@ def opened(folder: Path | None = None) -> Iterator[Opened]:
         yield Opened(workspace=workspace, settings=settings, connection=connection)
     finally:
         connection.close()
+
+
+@contextlib.contextmanager
+def opened_drawers(scope: Scope | None = None) -> Iterator[OpenedDrawers]:
+    """Open the workspace's drawer and the user's own one; a pass of decay is made when it is due.
+
+    With the scope `global` it works outside a workspace, too. Raises as `opened` does.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            here = stack.enter_context(opened())
+        except NoWorkspace:
+            if scope != "global":
+                raise
+            settings, workspace, connection = load_settings(None), None, None
+        else:
+            settings, workspace, connection = here.settings, here.workspace, here.connection
+        drawers = stack.enter_context(Drawers(connection))
+        drawers.decay(stale_days=settings.drawer.stale_days, retired_days=settings.drawer.retired_days)
+        yield OpenedDrawers(settings=settings, drawers=drawers, workspace=workspace)
+        warn(drawers.warning)
 
 
 def only_person(

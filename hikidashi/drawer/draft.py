@@ -6,13 +6,25 @@ import dataclasses
 import shlex
 import unicodedata
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NewType
 
 from hikidashi.drawer.fact import MAX_BODY, Draft, clean_key
 from hikidashi.errors import SecretRefused, UsageError
 from hikidashi.redact import find_secrets
 
-__all__ = ["MAX_ALIAS", "MAX_ALIASES", "MAX_PROBE", "MAX_PROOF", "checked", "clean_aliases", "refuse_secrets"]
+__all__ = [
+    "MAX_ALIAS",
+    "MAX_ALIASES",
+    "MAX_PROBE",
+    "MAX_PROOF",
+    "CheckedDraft",
+    "checked",
+    "clean_aliases",
+    "refuse_secrets",
+]
+
+#: A draft that `checked` gave.
+CheckedDraft = NewType("CheckedDraft", Draft)
 
 #: Characters of a proof, of one alias and of a probe's words together at most; aliases at most.
 MAX_PROOF: Final = 1_000
@@ -21,7 +33,7 @@ MAX_PROBE: Final = 1_000
 MAX_ALIASES: Final = 200
 
 
-def checked(draft: Draft) -> Draft:
+def checked(draft: Draft) -> CheckedDraft:
     """`draft` as it is stored: key and aliases NFC, proof in one line.
 
     Raises `UsageError` for what is empty, too long or no text, `SecretRefused` with the place of a secret.
@@ -42,7 +54,7 @@ def checked(draft: Draft) -> Draft:
     for name, text in _fields(clean):
         _refuse_no_text(name, text)
     refuse_secrets(clean)
-    return clean
+    return CheckedDraft(clean)
 
 
 def clean_aliases(aliases: Iterable[str]) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ __all__ = [
     "Trust",
     "clean_key",
     "fact_subject",
+    "is_elsewhere",
 ]
 
 FactType = Literal["capability", "decision", "rule", "procedure", "fact"]
@@ -154,3 +155,8 @@ class Sighting:
     outcome: Literal["ok", "failed", "denied"] = "ok"
     #: The command or the words, in one line.
     told: str = ""
+
+
+def is_elsewhere(fact: Fact, machine_id: str) -> bool:
+    """Whether a capability was proven on another machine than `machine_id`: there it reads "worked on <host>"."""
+    return fact.type == "capability" and fact.machine_id not in ("", machine_id)

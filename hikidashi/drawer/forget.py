@@ -22,9 +22,9 @@ from hikidashi.db.connection import database_errors, database_name, queries, tra
 from hikidashi.drawer.fact import Scope, fact_subject
 from hikidashi.drawer.index import purge_index, unindex_fact
 from hikidashi.drawer.refusals import is_forgotten, note_forgotten
-from hikidashi.errors import Busy, StorageFailure
+from hikidashi.errors import Busy, HikidashiError, StorageFailure
 
-__all__ = ["WAIT_SECONDS", "Forgotten", "forget_key"]
+__all__ = ["WAIT_SECONDS", "Forgotten", "forget_key", "is_known"]
 
 #: How long forgetting waits for readers that keep the write-ahead log.
 WAIT_SECONDS: Final = 10.0
@@ -46,13 +46,21 @@ class Forgotten:
     uses: int
     #: It was forgotten before; the files were cleaned once more.
     again: bool
-    #: Why bytes of it may still be in the database's files; '' when none are.
-    left: str
+    #: Why bytes of it may still be in the database's files; None when none are.
+    left: HikidashiError | None
 
     @property
     def found(self) -> bool:
         """Whether anything of the key was there."""
         return self.fact or self.again or bool(self.candidates or self.sightings or self.uses)
+
+
+def is_known(connection: sqlite3.Connection, scope: Scope, key: str) -> bool:
+    """Whether anything is kept of `key`, or was forgotten."""
+    values = {"scope": scope, "key": key, "subject": fact_subject(scope, key)}
+    with database_errors(database_name(connection)):
+        kept = bool(connection.execute(_SQL["is_known"], values).fetchone()[0])
+    return kept or is_forgotten(connection, scope=scope, key=key)
 
 
 def forget_key(
@@ -72,7 +80,7 @@ def forget_key(
         if found:
             note_forgotten(connection, scope=scope, key=key, at=at)
             purge_index(connection)
-    left = _cleaned(connection, wait_seconds) if found or again else ""
+    left = _cleaned(connection, wait_seconds) if found or again else None
     return Forgotten(
         key=key,
         scope=scope,
@@ -85,19 +93,19 @@ def forget_key(
     )
 
 
-def _cleaned(connection: sqlite3.Connection, wait_seconds: float) -> str:
-    """Steps 2 and 3; gives why they did not end, '' when they did."""
+def _cleaned(connection: sqlite3.Connection, wait_seconds: float) -> HikidashiError | None:
+    """Steps 2 and 3; gives why they did not end, None when they did."""
     try:
         with _waiting(connection, wait_seconds), database_errors(database_name(connection)):
             deadline = time.monotonic() + wait_seconds
             connection.execute(_SQL["rewrite"])
             while connection.execute(_SQL["empty_log"]).fetchone()[0]:  # 1: a reader or writer was in the way
                 if time.monotonic() >= deadline:
-                    return "another process still reads an older state of the database"
+                    return Busy("another process still reads an older state of the database")
                 time.sleep(0.02)
     except (Busy, StorageFailure) as exc:
-        return str(exc)
-    return ""
+        return exc
+    return None
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from typing import Final
 
 from hikidashi.db.connection import queries, transaction
 from hikidashi.drawer.decay import start_passes
-from hikidashi.drawer.draft import checked
+from hikidashi.drawer.draft import CheckedDraft, checked
 from hikidashi.drawer.fact import Draft, Fact, Scope, clean_key
 from hikidashi.drawer.forget import WAIT_SECONDS, Forgotten, forget_key
 from hikidashi.drawer.index import index_fact, unindex_fact
@@ -49,7 +49,7 @@ class Drawer:
         """Write a fact in a transaction of its own; see `put`."""
         clean = checked(draft)
         with transaction(self.connection):
-            return self._put(clean)
+            return self.put_checked(clean)
 
     def put(self, draft: Draft) -> Fact:
         """Write a fact in the CALLER's transaction: a new one, or the next version of the key's.
@@ -57,9 +57,10 @@ class Drawer:
         It is active again whatever it was, and may be proposed again if it was forgotten. Raises `SecretRefused`
         with the place of a secret, `UsageError` for what is empty or too long; nothing was written then.
         """
-        return self._put(checked(draft))
+        return self.put_checked(checked(draft))
 
-    def _put(self, draft: Draft) -> Fact:
+    def put_checked(self, draft: CheckedDraft) -> Fact:
+        """The same for a draft that was checked before the transaction began."""
         if draft.scope != self.scope:
             raise ValueError(f"a draft of scope {draft.scope} for the drawer of scope {self.scope}")
         at = self._now()

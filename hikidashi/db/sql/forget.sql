@@ -1,5 +1,11 @@
 -- Leaving no trace of a key (`forget`).
 
+-- name: is_known
+SELECT EXISTS (SELECT 1 FROM facts WHERE scope = :scope AND key = :key)
+    OR EXISTS (SELECT 1 FROM candidates WHERE scope = :scope AND key = :key)
+    OR EXISTS (SELECT 1 FROM sightings WHERE scope = :scope AND key = :key)
+    OR EXISTS (SELECT 1 FROM usage_events WHERE subject = :subject)
+
 -- name: forget_fact
 DELETE FROM facts WHERE scope = :scope AND key = :key RETURNING id
 

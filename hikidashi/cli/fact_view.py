@@ -1,0 +1,111 @@
+"""How facts are shown: the JSON form with stable keys, and the lines for people."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from hikidashi.cli.output import say, short, shown_time, table
+from hikidashi.config.machine import Machine
+from hikidashi.drawer.fact import Fact, is_elsewhere
+from hikidashi.times import parse_time
+
+__all__ = ["age", "fact_form", "show_fact", "show_facts"]
+
+#: Characters of a fact's text in a list.
+_LISTED = 100
+
+
+def fact_form(fact: Fact, machine: Machine) -> dict[str, Any]:
+    """The JSON form of a fact. `elsewhere`: a capability that was proven on another machine."""
+    return {
+        "scope": fact.scope,
+        "key": fact.key,
+        "type": fact.type,
+        "body": fact.body,
+        "status": fact.status,
+        "confidence": fact.confidence,
+        "proof": fact.proof,
+        "probe": list(fact.probe),
+        "aliases": list(fact.aliases),
+        "trust": fact.trust,
+        "origin": fact.origin,
+        "machine": fact.machine_name,
+        "elsewhere": is_elsewhere(fact, machine.id),
+        "source": fact.source,
+        "version": fact.version,
+        "uses": fact.uses,
+        "created_at": fact.created_at,
+        "updated_at": fact.updated_at,
+        "last_seen": fact.last_seen,
+        "last_verified": fact.last_verified,
+        "last_failed": fact.last_failed,
+        "failure": fact.failure,
+    }
+
+
+def show_fact(fact: Fact, machine: Machine, now: datetime) -> None:
+    """Print one fact whole."""
+    marks = [fact.type, fact.status, f"confidence {fact.confidence:g}", f"version {fact.version}"]
+    if fact.scope == "global":
+        marks.insert(0, "global")
+    say(f"{fact.key}  ({', '.join(marks)})", "bold" if fact.status == "active" else "bold yellow", hang="    ")
+    if fact.status == "retired":
+        say("Retired: no agent is given it. `hikidashi write` brings it back.", "yellow")
+    say(fact.body, indent="    ")
+    rows = [("proof", fact.proof)]
+    if is_elsewhere(fact, machine.id):
+        rows.append(("machine", f"worked on {fact.machine_name or 'another machine'}, not shown on {machine.name}"))
+    if fact.last_failed:
+        rows.append(("failed", f"{shown_time(fact.last_failed)} UTC: {fact.failure or 'no reason was kept'}"))
+    if fact.last_verified:
+        rows.append(("verified", f"{age(fact.last_verified, now)} ago"))
+    rows += [
+        ("check", shlex.join(fact.probe)),
+        ("also", ", ".join(fact.aliases)),
+        ("written", f"{age(fact.updated_at, now)} ago ({fact.origin})"),
+    ]
+    table(("", ""), [row for row in rows if row[1]])
+
+
+def show_facts(facts: Iterable[Fact], machine: Machine, now: datetime) -> None:
+    """Print a list of facts, each with the beginning of what it says and what bears it out."""
+    table(
+        ("type", "status", "sure", "seen", "scope", "key"),
+        [
+            (
+                fact.type,
+                fact.status,
+                f"{fact.confidence:g}",
+                age(fact.last_seen, now),
+                fact.scope,
+                "\n".join(filter(None, (fact.key, short(fact.body, _LISTED), _evidence(fact, machine)))),
+            )
+            for fact in facts
+        ],
+    )
+
+
+def _evidence(fact: Fact, machine: Machine) -> str:
+    """What bears it out or contradicts it, in one line; '' for nothing."""
+    parts = []
+    if is_elsewhere(fact, machine.id):
+        parts.append(f"worked on {fact.machine_name or 'another machine'}")
+    if fact.proof:
+        parts.append(f"proof: {short(fact.proof, _LISTED)}")
+    if fact.last_failed:
+        parts.append(f"failed since: {short(fact.failure, _LISTED)}")
+    return "; ".join(parts)
+
+
+def age(at: str, now: datetime) -> str:
+    """How long ago a stored time is, in its largest unit: `3 days`; `0 min` for one that has not come yet."""
+    passed = max(now - parse_time(at), timedelta())
+    if passed < timedelta(hours=1):
+        return f"{passed // timedelta(minutes=1)} min"
+    if passed < timedelta(days=1):
+        return f"{passed // timedelta(hours=1)} h"
+    days = passed // timedelta(days=1)
+    return "1 day" if days == 1 else f"{days} days"
