@@ -8,12 +8,17 @@ from hikidashi.capture.grammar_state import Place, Shell, change_folder
 from hikidashi.capture.grammar_tree import AndOr, Compound, Part, Pipeline, Script, Simple
 from hikidashi.capture.vocabulary import word_list
 
-__all__ = ["builtin", "deciding", "harmless", "leaves", "may_exit", "never_zero"]
+__all__ = ["BUILTINS", "builtin", "deciding", "harmless", "leaves", "may_exit", "never_zero"]
 
 #: Commands that are taken to work, so that what stands behind their `&&` surely ran.
 _HARMLESS: Final = word_list(
     ": alias cd clear date declare echo export local mkdir popd printf pushd pwd readonly set shopt sleep trap true",
     "typeset ulimit umask unset",
+)
+
+#: Builtins that change the shell they run in.
+BUILTINS: Final = word_list(
+    "cd declare exec exit export getopts local mapfile popd pushd read readarray readonly set typeset unset",
 )
 
 #: Levels of groups that are looked into for an `exit`.

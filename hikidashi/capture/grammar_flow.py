@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from hikidashi.capture.grammar_calls import Call, inner_calls
-from hikidashi.capture.grammar_ends import builtin, deciding, harmless, leaves, may_exit, never_zero
+from hikidashi.capture.grammar_ends import BUILTINS, builtin, deciding, harmless, leaves, may_exit, never_zero
 from hikidashi.capture.grammar_heredocs import lift
 from hikidashi.capture.grammar_reading import Code, Invocation
 from hikidashi.capture.grammar_state import (
@@ -18,7 +18,7 @@ from hikidashi.capture.grammar_state import (
     worse,
 )
 from hikidashi.capture.grammar_tree import AndOr, Compound, Part, Pipeline, Script, Simple, Word, parse
-from hikidashi.capture.grammar_words import unquote
+from hikidashi.capture.grammar_words import SPECIAL, unquote
 from hikidashi.capture.grammar_wrappers import Stripped, strip
 
 __all__ = ["Walk"]
@@ -79,7 +79,8 @@ class Walk:
             else:
                 code = "unknown"
             sure = place.sure and not shell.ended
-            self.and_or(statement, place._replace(code=code, sure=sure), shell)
+            same = code == place.code and sure == place.sure
+            self.and_or(statement, place if same else place._replace(code=code, sure=sure), shell)
             if not place.sure:
                 continue
             fails = shell.errexit and not place.tested and not all(map(harmless, statement.pipelines))
@@ -253,7 +254,7 @@ class Walk:
 
     def value(self, raw: str, shell: Shell) -> str:
         """A word unquoted, with place-holders of heredocs put back."""
-        text = unquote(raw, shell.known)
+        text = unquote(raw, shell.known) if SPECIAL.search(raw) else raw
         if self.bodies and "__heredoc_" in text:
             for mark, body in self.bodies.items():
                 text = text.replace(f"$(cat <{mark}\n)", body.rstrip("\n")).replace(f"<{mark}", "<<EOF")
@@ -292,9 +293,10 @@ class Walk:
         stripped = strip(words)
         place = _wrapped(stripped, place)
         self.add(stripped, place, shell, environ)
-        builtin(words, place, shell)
-        if stripped.words[0] in shell.functions:
-            return
+        if name in BUILTINS:
+            builtin(words, place, shell)
+            if name != "exec":
+                return
         for inner in inner_calls(stripped, place.stdin):
             self.inner(inner, stripped, place, shell, live)
 

@@ -6,7 +6,7 @@ The parser (tree-sitter's bash grammar) groups redirections, pipes and lists by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal
@@ -28,7 +28,7 @@ class Word:
     """One word as it is written, and the scripts its substitutions run."""
 
     raw: str
-    scripts: list[Script] = field(default_factory=list)
+    scripts: Sequence[Script] = ()
 
 
 @dataclass(slots=True)
@@ -128,12 +128,18 @@ _SUBSTITUTIONS: Final = frozenset(("command_substitution", "process_substitution
 class _Builder:
     """Builds scripts from one parsed text."""
 
-    def __init__(self, source: bytes) -> None:
+    def __init__(self, source: bytes, text: str) -> None:
         self.source = source
+        #: The text itself where a character is a byte: slices of it need no decoding.
+        self.ascii = text if len(text) == len(source) else ""
+        #: Some word may run a command of its own.
+        self.live = has_substitution(text)
         self.depth = 0
         self.too_deep = False
 
     def text(self, node: Node) -> str:
+        if self.ascii:
+            return self.ascii[node.start_byte : node.end_byte]
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def script(self, nodes: Iterable[Node]) -> Script:
@@ -198,7 +204,7 @@ class _Builder:
         made = Simple()
         for child in node.children:
             kind = child.type
-            if kind == "word" or kind == "command_name":
+            if kind in ("word", "command_name"):
                 made.words.append(self.word(child))
             elif kind == "variable_assignment":
                 made.assignments.append(self.assignment(child))
@@ -222,8 +228,8 @@ class _Builder:
         return Simple(words=[self.word(child) for child in node.children])
 
     def word(self, node: Node) -> Word:
-        word = Word(raw=self.text(node))
-        if has_substitution(word.raw):
+        word = Word(self.text(node))
+        if self.live and has_substitution(word.raw):
             word.scripts = self.substitutions(node)
         return word
 
@@ -318,6 +324,6 @@ def parse(text: str) -> tuple[Script, bool]:
     """The statements of `text`, and whether the grammar found an error or nesting too deep to follow."""
     source = text.encode("utf-8", "replace")
     root = _parser()(source)
-    builder = _Builder(source)
+    builder = _Builder(source, text)
     script = builder.script(root.children)
     return script, root.has_error or builder.too_deep

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["has_substitution", "unquote"]
+__all__ = ["SPECIAL", "has_substitution", "unquote"]
 
-_SPECIAL: Final = re.compile(r"""['"\\$`]""")
+#: What makes a word differ from what is written.
+SPECIAL: Final = re.compile(r"""['"\\$`]""")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BRACED_NAME: Final = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([\w./:@-]*))?\}")
 _PLAIN: Final = re.compile(r"""[^'"\\$`]+""")
@@ -124,7 +125,7 @@ def _piece(raw: str, at: int, known: Mapping[str, str]) -> tuple[str, int]:
 
 def unquote(raw: str, known: Mapping[str, str]) -> str:
     """The text of a word as the program gets it. `known`: variables whose value the line shows."""
-    if not _SPECIAL.search(raw):
+    if not SPECIAL.search(raw):
         return raw
     found: list[str] = []
     at = 0

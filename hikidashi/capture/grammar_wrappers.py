@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from hikidashi.capture.vocabulary import word_list
+
 __all__ = ["Stripped", "program_name", "strip"]
 
 
@@ -144,6 +146,12 @@ _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _PYTHON: Final = re.compile(r"(?:python|pypy)[\d.]*|py|python[\d.]*w")
 _VERSION: Final = re.compile(r"(?<=[^@/])@[^/@]*$")
 
+#: Programs met most, which wrap nothing: a shortcut.
+_COMMON: Final = word_list(
+    "awk cat cd chmod cp curl cut docker echo export find gh git go grep head jq kill ls make mkdir mv printf ps psql",
+    "pwd rg rm sed sleep sort ssh tail tee test touch true wc",
+)
+
 #: Layers of wrappers that are taken off.
 _MAX_LAYERS: Final = 12
 
@@ -264,6 +272,8 @@ def _layer(found: Stripped) -> bool:
 def strip(words: list[str]) -> Stripped:
     """Take wrappers and runners off a command's words. `words` must not be empty."""
     found = Stripped(words=words)
+    if words[0] in _COMMON:
+        return found
     for _ in range(_MAX_LAYERS):
         if not _layer(found):
             break
