@@ -10,28 +10,27 @@ wants all programs of a line and what is proven of each; it is asked only where 
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Final
-
-from hikidashi.capture.grammar_flow import Walk
+from hikidashi.capture.grammar_flow import MAX_PARSED, MAX_TEXT, Walk
 from hikidashi.capture.grammar_reading import Invocation, Reading
 from hikidashi.capture.grammar_state import Place, Shell
+from hikidashi.capture.grammar_windows import dialect_of
 
-__all__ = ["MAX_PARSED", "Invocation", "Reading", "read_line"]
-
-#: Characters of a line that are parsed; of a longer one nothing is sure.
-MAX_PARSED: Final = 20_000
-
-
-def _doubtful(invocation: Invocation) -> Invocation:
-    return replace(invocation, code="unknown", ran="maybe")
+__all__ = ["MAX_PARSED", "MAX_TEXT", "Invocation", "Reading", "read_line"]
 
 
 def read_line(text: str) -> Reading:
-    """Take a command line apart. Never raises; the time is bounded, whatever the text is."""
+    """Take a command line apart. Never raises; the time is bounded, whatever the text is.
+
+    Of a text above `MAX_TEXT` characters, or above `MAX_PARSED` without the bodies of its heredocs, the beginning is
+    read and `broken` said.
+    """
     walk = Walk()
-    cut = text[:MAX_PARSED].replace("\0", " ")
-    walk.text(cut, Place(), Shell())
-    broken = walk.broken or len(text) > MAX_PARSED
-    found = map(_doubtful, walk.found) if broken else walk.found
-    return Reading(invocations=tuple(found), broken=broken)
+    if "\0" in text:
+        text = text.replace("\0", " ")
+    dialect = dialect_of(text)
+    if dialect == "sh":
+        walk.text(text, Place(), Shell())
+    else:
+        walk.windows(text[:MAX_PARSED], dialect, Place(), Shell())
+        walk.broken |= len(text) > MAX_PARSED
+    return Reading(invocations=walk.invocations(), broken=walk.broken, dialect=dialect)

@@ -26,6 +26,8 @@ class Call:
     wrappers: tuple[str, ...] = ()
     errexit: bool = False
     pipefail: bool = False
+    #: It goes on when the program that started it has ended (`docker exec -d`, `ssh -f`).
+    background: bool = False
     #: `eval`: it changes the shell it stands in.
     same_shell: bool = False
 
@@ -96,7 +98,7 @@ def _ssh(words: list[str], stdin: str | None) -> Call | None:
     while rest and rest[0].startswith("-"):  # options may stand behind the host too
         rest = rest[2:] if rest[0] in _SSH_VALUES else rest[1:]
     if rest:
-        return Call(script=" ".join(rest), host=host, via="ssh", stdin=stdin)
+        return Call(script=" ".join(rest), host=host, via="ssh", stdin=stdin, background="-f" in words[:at])
     return Call(script=stdin, host=host, via="ssh") if stdin is not None else None
 
 
@@ -136,7 +138,10 @@ def _container(words: list[str], stdin: str | None) -> Call | None:
     else:
         behind = 1
     inner = tuple(rest[behind:])
-    return Call(words=inner, host=rest[0], via="container", stdin=stdin) if inner and rest[0] != "--" else None
+    if not inner or rest[0] == "--":
+        return None
+    background = words[0] not in ("kubectl", "oc") and not {"-d", "--detach"}.isdisjoint(words[:at])
+    return Call(words=inner, host=rest[0], via="container", stdin=stdin, background=background)
 
 
 def _powershell(words: list[str], stdin: str | None) -> Call | None:

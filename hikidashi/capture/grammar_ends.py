@@ -21,6 +21,9 @@ BUILTINS: Final = word_list(
     "cd declare exec exit export getopts local mapfile popd pushd read readarray readonly set typeset unset",
 )
 
+#: How a line writes the code of what ran before.
+_CODES: Final = word_list("$? ${PIPESTATUS[0]} ${pipestatus[1]} $pipestatus[1]")
+
 #: Levels of groups that are looked into for an `exit`.
 _MAX_LOOK: Final = 6
 
@@ -46,26 +49,29 @@ def _words(statement: AndOr) -> list[str]:
     return [word.raw.strip("\"'") for word in part.words] if isinstance(part, Simple) else []
 
 
-def deciding(script: Script) -> int:
-    """Index of the statement whose code the script ends with; -1 when none decides (`exit 0`).
+def deciding(script: Script) -> tuple[int, bool]:
+    """Index of the statement whose code the script ends with, -1 when none decides (`exit 0`); and whether it is only
+    the code of its first program.
 
-    `cmd; exit $?` and `cmd; rc=$?; …; exit $rc` end with the code of `cmd`.
+    `cmd; exit $?` and `cmd; rc=$?; …; exit $rc` end with the code of `cmd`, and so does
+    `cmd | tail; exit ${PIPESTATUS[0]}`.
     """
     last = len(script) - 1
     words = _words(script[last]) if script else []
     if not words or words[0] not in ("exit", "return"):
-        return last
+        return last, False
     code = words[1] if len(words) > 1 else "$?"
-    if code == "$?":
-        return last - 1
+    if code in _CODES:
+        return last - 1, code != "$?"
     name = code.strip("${}")
     for number in range(last - 1, 0, -1):
         part = _lone(script[number].pipelines[0])
         if isinstance(part, Simple) and not part.words:
-            for assigned, value in part.assignments:
+            for assigned, word in part.assignments:
                 if assigned == name:
-                    return number - 1 if value.raw.strip("\"'") == "$?" else -1
-    return -1
+                    value = word.raw.strip("\"'")
+                    return (number - 1, value != "$?") if value in _CODES else (-1, False)
+    return -1, False
 
 
 def never_zero(pipeline: Pipeline, depth: int = 0) -> bool:

@@ -8,20 +8,23 @@ from typing import Final
 from hikidashi.capture.grammar_calls import Call, inner_calls
 from hikidashi.capture.grammar_ends import BUILTINS, builtin, deciding, harmless, leaves, may_exit, never_zero
 from hikidashi.capture.grammar_heredocs import lift
-from hikidashi.capture.grammar_reading import Code, Invocation
+from hikidashi.capture.grammar_notes import Notes
+from hikidashi.capture.grammar_reading import Code, Dialect
 from hikidashi.capture.grammar_state import (
     Place,
     Shell,
+    change_folder,
     filter_output,
     filter_words,
     redirected,
     worse,
 )
 from hikidashi.capture.grammar_tree import AndOr, Compound, Part, Pipeline, Script, Simple, Word, parse
+from hikidashi.capture.grammar_windows import placed
 from hikidashi.capture.grammar_words import SPECIAL, unquote
 from hikidashi.capture.grammar_wrappers import Stripped, strip
 
-__all__ = ["Walk"]
+__all__ = ["MAX_PARSED", "MAX_TEXT", "Walk"]
 
 #: Filters that end with 0 whatever they read: under `pipefail` the code is that of the program before them.
 _NEVER_FAIL: Final = frozenset(("tail", "head", "tee", "cat", "sort", "wc", "tr", "cut", "uniq", "nl"))
@@ -29,19 +32,26 @@ _NEVER_FAIL: Final = frozenset(("tail", "head", "tee", "cat", "sort", "wc", "tr"
 #: Scripts within scripts (`ssh h "bash -c '…'"`, functions that call functions).
 _MAX_NESTING: Final = 8
 
-#: Invocations of one line; more come only of lines made to be hard.
-_MAX_INVOCATIONS: Final = 2_000
+#: Characters that are looked at; without the bodies of heredocs, those that are parsed. A script in quotes is parsed
+#: again, so all that a line makes the parser read is bounded too: to four times as much.
+MAX_TEXT: Final = 1_000_000
+MAX_PARSED: Final = 20_000
+
+#: Characters of a variable's value that are put in for it: a line could double it again and again.
+_MAX_VALUE: Final = 300
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-class Walk:
-    """One line's walk. `found` grows in the order in which the programs start."""
+class Walk(Notes):
+    """One line's walk."""
 
     def __init__(self) -> None:
-        self.found: list[Invocation] = []
-        self.broken = False
+        super().__init__()
         self.nesting = 0
+        #: Characters parsed so far, and redirections met.
+        self.parsed = 0
+        self.redirections = 0
         #: Place-holders of the heredocs of the text being walked, and their bodies.
         self.bodies: dict[str, str] = {}
         #: The words being walked were expanded outside: their substitutions have been followed.
@@ -51,12 +61,14 @@ class Walk:
 
     def text(self, text: str, place: Place, shell: Shell, *, expanded: bool = False) -> None:
         """Read a script: the line itself, or a text inside it that a shell is given."""
-        if self.nesting >= _MAX_NESTING or len(self.found) >= _MAX_INVOCATIONS:
+        if self.nesting >= _MAX_NESTING or self.full:
             self.broken = True
             return
-        lifted = lift(text)
-        script, broken = parse(lifted.text)
-        self.broken |= broken
+        lifted = lift(text[:MAX_TEXT])
+        room = MAX_PARSED - self.parsed // 4
+        self.parsed += len(lifted.text)
+        script, broken = parse(lifted.text[: max(room, 0)])
+        self.broken |= broken or len(lifted.text) > room or len(text) > MAX_TEXT
         self.nesting += 1
         outer = self.bodies, self.expanded, self.exits
         self.expanded |= expanded
@@ -66,12 +78,23 @@ class Walk:
         self.bodies, self.expanded, self.exits = outer
         self.nesting -= 1
 
+    def windows(self, text: str, dialect: Dialect, place: Place, shell: Shell) -> None:
+        """Read a PowerShell or cmd line."""
+        for statement, there in placed(text, dialect, place):
+            shell.exported.update(statement.environ)
+            if statement.words and not self.full:
+                self.call(statement.words, there, shell, {}, live=False)
+            if statement.folder:
+                change_folder(shell, statement.folder)
+
     # -- sequences ---------------------------------------------------------------------------------------------
 
     def script(self, script: Script, place: Place, shell: Shell) -> None:
         """Statements one after the other."""
-        decides = deciding(script)
+        decides, head = deciding(script)
         for number, statement in enumerate(script):
+            if self.full:
+                return
             if number == decides:
                 code: Code = place.code if decides == len(script) - 1 else place.shell_code
             elif shell.errexit and not place.tested and not statement.operators and not statement.background:
@@ -79,8 +102,10 @@ class Walk:
             else:
                 code = "unknown"
             sure = place.sure and not shell.ended
-            same = code == place.code and sure == place.sure
-            self.and_or(statement, place if same else place._replace(code=code, sure=sure), shell)
+            there = place
+            if code != place.code or sure != place.sure:
+                there = place._replace(code=code, sure=sure)
+            self.and_or(statement, there._replace(head=True) if head and number == decides else there, shell)
             if not place.sure:
                 continue
             fails = shell.errexit and not place.tested and not all(map(harmless, statement.pipelines))
@@ -124,6 +149,8 @@ class Walk:
     def pipeline(self, pipeline: Pipeline, place: Place, shell: Shell) -> None:
         """Commands joined by `|`: each but a lone one runs in a subshell."""
         parts = pipeline.parts
+        if not parts:
+            return
         if pipeline.negated:
             place = place._replace(code="unknown", negated=True)
         if len(parts) == 1:
@@ -133,7 +160,7 @@ class Walk:
         def unquoted(raw: str) -> str:
             return unquote(raw, shell.known)
 
-        places = [place]
+        places = [place._replace(code="unknown", head=False) if place.head else place]
         for number in range(len(parts) - 1, 0, -1):
             behind, words = places[-1], filter_words(parts[number], unquoted)
             code: Code = "unknown"
@@ -141,11 +168,12 @@ class Walk:
                 steady = behind.code == "last" and words[:1] and words[0] in _NEVER_FAIL
                 code = "last" if steady else "zero"
             output = worse(behind.output, filter_output(parts[number], words, unquoted))
-            places.append(
-                behind._replace(code=code, output=output, filters=(words, *behind.filters), stdin=place.stdin)
-            )
+            file = behind.file if output == behind.output else None
+            places.append(behind._replace(code=code, output=output, filters=(words, *behind.filters), file=file))
         if shell.pipefail and place.code == "last" and places[1].code == "last":
             places[0] = place._replace(code="zero")
+        if place.head:
+            places[-1] = places[-1]._replace(code=place.code)
         places.reverse()
         fed: str | None = place.stdin
         for part, own in zip(parts, places, strict=True):
@@ -160,7 +188,8 @@ class Walk:
         if words[0] == "cat" and len(words) == 1:
             return self.stdin(part, shell)
         if words[0] in ("echo", "printf") and not any(word.scripts for word in part.words):
-            return " ".join(word for word in words[1:] if word not in ("-e", "-n", "-E", "%s\\n", "%s")) + "\n"
+            text = " ".join(word for word in words[1:] if word not in ("-e", "-n", "-E", "%s\\n", "%s"))
+            return (text.replace("\\n", "\n") if words[0] == "printf" or "-e" in words else text).rstrip("\n") + "\n"
         return None
 
     # -- commands ----------------------------------------------------------------------------------------------
@@ -201,11 +230,15 @@ class Walk:
         for redirect in part.redirects:
             if redirect.target.scripts:
                 self.substitutions(redirect.target, place, shell)
-        output = redirected(part.redirects, lambda raw: unquote(raw, shell.known))
         stdin = self.stdin(part, shell)
-        if output == "shown" and stdin is None:
+        if stdin is not None:
+            place = place._replace(stdin=stdin)
+        file = redirected(part.redirects, lambda raw: unquote(raw, shell.known))
+        if not file:
             return place
-        return place._replace(output=worse(place.output, output), stdin=place.stdin if stdin is None else stdin)
+        self.redirections += 1
+        appends = any(redirect.operator in (">>", "&>>") for redirect in part.redirects)
+        return place._replace(output="gone", file=(file, appends, self.redirections))
 
     def stdin(self, part: Part, shell: Shell) -> str | None:
         """The text of a heredoc or here-string."""
@@ -221,7 +254,8 @@ class Walk:
         if self.expanded:
             return
         for script in word.scripts:
-            inside = place._replace(code=code, shell_code=code, output="gone", filters=(), stdin=None, tested=True)
+            inside = place._replace(code=code, shell_code=code, output="gone", filters=(), stdin=None, file=None)
+            inside = inside._replace(tested=True)  # `set -e` is off in there
             self.script(script, inside, shell.copy())
 
     def simple(self, part: Simple, place: Place, shell: Shell) -> None:
@@ -230,7 +264,8 @@ class Walk:
         environ = {}
         for name, word in part.assignments:
             if word.scripts:
-                self.substitutions(word, place, shell, place.code if alone else "unknown")
+                decides = alone and word is part.assignments[-1][1]
+                self.substitutions(word, place, shell, place.code if decides else "unknown")
             environ[name] = self.value(word.raw, shell)
             if alone:
                 self.assign(shell, name, word, environ[name])
@@ -243,10 +278,11 @@ class Walk:
         if alone:
             return
         words = self.values(part, shell)
-        if not words:
+        if not words or not words[0]:
             return
         if words == ["exec"]:
-            shell.output = redirected(part.redirects, lambda raw: unquote(raw, shell.known))
+            if redirected(part.redirects, lambda raw: unquote(raw, shell.known)):
+                shell.output = "gone"
             return
         if shell.output != "shown":
             place = place._replace(output=worse(place.output, shell.output))
@@ -274,7 +310,7 @@ class Walk:
 
     def assign(self, shell: Shell, name: str, word: Word, value: str) -> None:
         """`A=b` on its own: a value the line shows, unless it is made by a command or comes from elsewhere."""
-        if not _NAME.fullmatch(name) or word.scripts or "$" in value or word.raw.startswith("("):
+        if not _NAME.fullmatch(name) or word.scripts or "$" in value or word.raw[:1] == "(" or len(value) > _MAX_VALUE:
             shell.known.pop(name.rstrip("+"), None)
         else:
             shell.known[name] = value
@@ -309,38 +345,17 @@ class Walk:
         place = place._replace(
             shell_code=place.code, stdin=inner.stdin, wrappers=(*place.wrappers, *outer.wrappers, *inner.wrappers)
         )
+        if inner.background:
+            place = place._replace(background=True, code="unknown")
         within.errexit, within.pipefail = inner.errexit, inner.pipefail
-        if inner.script is not None:
+        if inner.script is not None and inner.dialect != "sh":
+            self.windows(inner.script, inner.dialect, place, within)
+        elif inner.script is not None:
             self.text(inner.script, place, shell if inner.same_shell else within, expanded=live)
         elif inner.words and self.nesting < _MAX_NESTING:
             self.nesting += 1
             self.call(list(inner.words), place, within, {}, live)
             self.nesting -= 1
-
-    def add(self, stripped: Stripped, place: Place, shell: Shell, environ: dict[str, str]) -> None:
-        """Note one invocation."""
-        if len(self.found) >= _MAX_INVOCATIONS:
-            self.broken = True
-            return
-        if shell.exported or stripped.environ:
-            environ = {**shell.exported, **environ, **stripped.environ}
-        self.found.append(
-            Invocation(
-                words=tuple(stripped.words),
-                wrappers=(*place.wrappers, *stripped.wrappers),
-                environ=environ,
-                folder=shell.folder,
-                host=place.host,
-                via=place.via,
-                stdin=place.stdin,
-                code=place.code,
-                ran="surely" if place.sure else "maybe",
-                output=place.output,
-                filters=place.filters,
-                background=place.background,
-                negated=place.negated,
-            )
-        )
 
 
 def _wrapped(stripped: Stripped, place: Place) -> Place:

@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 from hikidashi.capture.grammar_reading import Code, Output, Via
 from hikidashi.capture.grammar_tree import Compound, Part, Redirect, Script, Simple
 from hikidashi.capture.grammar_wrappers import program_name
+from hikidashi.capture.vocabulary import word_list
 
-__all__ = ["Place", "Shell", "change_folder", "filter_output", "filter_words", "redirected", "worse"]
+__all__ = ["SHOW_ALL", "Place", "Shell", "change_folder", "filter_output", "filter_words", "redirected", "worse"]
 
 
 class Place(NamedTuple):
@@ -32,6 +33,10 @@ class Place(NamedTuple):
     via: Via = ""
     wrappers: tuple[str, ...] = ()
     stdin: str | None = None
+    #: The file its output went to, and whether it was added to what stood there.
+    file: tuple[str, bool, int] | None = None
+    #: The code is that of the pipeline's first program (`exit ${PIPESTATUS[0]}`).
+    head: bool = False
 
 
 @dataclass(slots=True)
@@ -90,8 +95,8 @@ def worse(one: Output, other: Output) -> Output:
     return one if _BADNESS[one] >= _BADNESS[other] else other
 
 
-def redirected(redirects: list[Redirect], unquoted: Callable[[str], str]) -> Output:
-    """What redirections do to standard output."""
+def redirected(redirects: list[Redirect], unquoted: Callable[[str], str]) -> str:
+    """The file that redirections send standard output to; '' when it stays where it was."""
     for redirect in redirects:
         operator = redirect.operator
         if operator[:1] not in (">", "&") or redirect.descriptor not in ("", "1"):
@@ -99,15 +104,14 @@ def redirected(redirects: list[Redirect], unquoted: Callable[[str], str]) -> Out
         target = redirect.target.raw
         if operator in (">&", "&>") and (target.isdecimal() or target == "-"):
             continue
-        if operator.startswith("&") or redirect.descriptor in ("", "1"):
-            if unquoted(target) in ("/dev/stderr", "/dev/stdout", "/dev/tty", "/dev/fd/1", "/dev/fd/2"):
-                continue
-            return "gone"
-    return "shown"
+        file = unquoted(target)
+        if file not in ("/dev/stderr", "/dev/stdout", "/dev/tty", "/dev/fd/1", "/dev/fd/2"):
+            return file or "/dev/null"
+    return ""
 
 
 #: Filters that show all they get.
-_SHOW_ALL: Final = frozenset(("tee", "cat", "less", "more", "nl", "ts", "bat", "pee", "sponge"))
+SHOW_ALL: Final = word_list("bat cat less more nl pee sponge tee ts")
 
 
 def filter_words(part: Part, unquoted: Callable[[str], str]) -> tuple[str, ...]:
@@ -120,10 +124,10 @@ def filter_words(part: Part, unquoted: Callable[[str], str]) -> tuple[str, ...]:
 
 def filter_output(part: Part, words: tuple[str, ...], unquoted: Callable[[str], str]) -> Output:
     """What is left of an output that is piped through `part`."""
-    if redirected(part.redirects, unquoted) == "gone":
+    if redirected(part.redirects, unquoted):
         return "gone"
     if isinstance(part, Simple) and words:
-        if words[0] in _SHOW_ALL:
+        if words[0] in SHOW_ALL:
             return "shown"
         if words[0] in ("grep", "egrep", "fgrep", "rg") and any(_quiet(word) for word in words[1:]):
             return "gone"

@@ -6,6 +6,8 @@ The parser (tree-sitter's bash grammar) groups redirections, pipes and lists by 
 
 from __future__ import annotations
 
+import re
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -86,16 +88,41 @@ class AndOr:
 Script = list[AndOr]
 
 
+#: Bytes up to which any text is parsed in some milliseconds, whatever it is.
+_SHORT: Final = 2_000
+
+#: Seconds after which the parser is called off. It needs a few milliseconds for any line that people write, but time
+#: that grows with the square of the pipes in one pipeline.
+_MAX_SECONDS: Final = 0.5
+
+#: A place-holder, as documentation and redacted sessions have it: `<token>`. The shell would take it for redirections.
+_PLACEHOLDER: Final = re.compile(r"<([A-Za-z][\w .:-]*)>")
+
+
+#: `time ( … )`: the grammar takes `time` for a program.
+_TIMED: Final = re.compile(r"((?:^|[\n;&|(])[ \t]*)time\s+(?:-p\s+)?(?=[({])")
+
+
 @cache
-def _parser() -> Callable[[bytes], Node]:
+def _parser() -> Callable[[bytes], Node | None]:
     """The parser, loaded when the first line is read: only capture needs it."""
     import tree_sitter
     import tree_sitter_bash
 
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
-    def parse_bytes(source: bytes) -> Node:
-        return parser.parse(source).root_node
+    def parse_bytes(source: bytes) -> Node | None:
+        if len(source) <= _SHORT:
+            return parser.parse(source).root_node
+        until = time.monotonic() + _MAX_SECONDS
+        try:
+            return parser.parse(
+                lambda offset, _: source[offset : offset + 8_192],
+                progress_callback=lambda _offset, _failed: time.monotonic() > until,
+            ).root_node
+        except ValueError:  # called off: it would go on where it stopped
+            parser.reset()
+            return None
 
     return parse_bytes
 
@@ -134,13 +161,16 @@ class _Builder:
         self.ascii = text if len(text) == len(source) else ""
         #: Some word may run a command of its own.
         self.live = has_substitution(text)
+        #: Place-holders like `<token>` stand in private characters.
+        self.shielded = False
         self.depth = 0
         self.too_deep = False
 
     def text(self, node: Node) -> str:
         if self.ascii:
             return self.ascii[node.start_byte : node.end_byte]
-        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        text = self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        return text.replace("\ue000", "<").replace("\ue001", ">") if self.shielded else text
 
     def script(self, nodes: Iterable[Node]) -> Script:
         """The statements that a list of nodes makes; a node is a statement of its own unless it is a separator."""
@@ -321,9 +351,19 @@ def _grouped(flat: list[Part | str]) -> AndOr:
 
 
 def parse(text: str) -> tuple[Script, bool]:
-    """The statements of `text`, and whether the grammar found an error or nesting too deep to follow."""
+    """The statements of `text`, and whether the grammar found an error, nesting too deep to follow, or no end."""
+    if "time" in text:
+        text = _TIMED.sub(r"\1", text)
     source = text.encode("utf-8", "replace")
     root = _parser()(source)
+    if root is None:
+        return parse(text[: _SHORT // 4])[0], True
     builder = _Builder(source, text)
+    if root.has_error and "\ue000" not in text:
+        shielded = _PLACEHOLDER.sub("\ue000\\1\ue001", text).encode("utf-8", "replace")
+        again = _parser()(shielded) if len(shielded) > len(source) else None
+        if again is not None and not again.has_error:
+            root, builder = again, _Builder(shielded, text)
+            builder.shielded = True
     script = builder.script(root.children)
     return script, root.has_error or builder.too_deep
