@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from hikidashi.capture.grammar import Invocation
-from hikidashi.capture.toolbox import Call, Tool, Toolbox, pattern
+from hikidashi.capture.toolbox import Call, Tool, Toolbox, is_regex, pattern
 
 __all__ = ["Arguments", "Called", "arguments", "called", "is_call_of", "matches"]
 
@@ -197,7 +197,7 @@ def _only_tells(parsed: Arguments) -> str:
 
 
 def _holds(condition: str, tool: Tool, parsed: Arguments) -> bool:
-    if len(condition) > 1 and condition[0] == condition[-1] == "/":
+    if is_regex(condition):
         return pattern(condition[1:-1]).search(parsed.text) is not None
     return any(_is_there(choice, tool, parsed) for choice in condition.split("|"))
 

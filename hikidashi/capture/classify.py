@@ -120,12 +120,12 @@ class Promotion:
     def _judge(self, event: Event, line: str, reading: Reading, end: LineEnd) -> tuple[list[Evidence], str]:
         shown: list[Evidence] = []
         whys: list[str] = []
-        told = _told(line, reading)
-        for invocation, command in zip(reading.invocations, told, strict=True):
+        for number, invocation in enumerate(reading.invocations):
             for one, judgement in self._judged(invocation, end, reading):
                 if not judgement.outcome:
                     whys.append(f"{one.tool.name}: {judgement.why}")
                     continue
+                command = _told(line)[number]
                 evidence = self._evidence(event, invocation, one, judgement, end, command)
                 if judgement.outcome == "ok" and one.call.confirm:
                     self._wait(evidence, one.tool, one.call, repeat=event.repeat)
@@ -306,13 +306,14 @@ def _search(signs: tuple[str, ...], target: str, output: str) -> bool:
     return any(pattern(sign.replace("{target}", re.escape(target))).search(output) for sign in signs)
 
 
-def _told(line: str, reading: Reading) -> list[str]:
+@lru_cache(maxsize=256)
+def _told(line: str) -> list[str]:
     """Each invocation in one line, redacted.
 
     The line is redacted as it was typed: taking it apart loses the quotes and blanks that give a secret away.
     """
     clean = redact(line)
-    invocations = reading.invocations
+    invocations = _read(line).invocations
     if clean != line:
         other = _read(clean).invocations
         if [one.words[:1] for one in other] == [one.words[:1] for one in invocations]:

@@ -45,6 +45,8 @@ class LineEnd:
     output: str
     #: A part of the output is missing.
     cut: bool
+    #: The line by which a shell says that it could not run something; ''.
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +75,8 @@ def line_end(event: Event, reading: Reading) -> LineEnd | str:
     output = "" if event.text.strip() == _NO_OUTPUT else _without_echoes(event.text, reading)
     if code is None and not output.strip():
         return "nothing tells how it ended"
-    return LineEnd(code=code, output=output, cut=event.truncated or signs.is_cut(output))
+    cut = event.truncated or signs.is_cut(output)
+    return LineEnd(code=code, output=output, cut=cut, refusal=signs.shell_refusal(output))
 
 
 def _without_echoes(text: str, reading: Reading) -> str:
@@ -99,7 +102,7 @@ def judge(called: Called, invocation: Invocation, end: LineEnd, reading: Reading
         return _nothing("its exit code is turned round")
     if called.why_nothing:
         return _nothing(called.why_nothing)
-    refusal = signs.shell_refusal(end.output)
+    refusal = end.refusal
     if refusal and (invocation.words[0] in refusal or "not found" not in refusal):
         return _nothing(f"the shell refused: {refusal[:80]}")
     return _Case(called, invocation, end, reading, box).judged()
@@ -118,7 +121,7 @@ class _Case:
         self.hidden = invocation.output == "gone" and not _shown_later(invocation, reading)
         self.output = "" if self.hidden else end.output
         self.success, self.failed = self.call.success, self.call.failed
-        if called.tool.runs:
+        if called.call.runs:
             success, failed = box.signs(self.call.verb)
             self.success, self.failed = self.success + success, self.failed + failed
         self.sign = found(self.success, self.output)
@@ -195,7 +198,7 @@ class _Case:
             return "nothing tells whether it ran"
         if self.end.cut:
             return "the output was cut before its end showed"
-        if self.called.tool.runs and self._only_checks():
+        if self.called.call.runs and self._only_checks():
             return "it only checks or prints"
         return ""
 

@@ -1,6 +1,7 @@
 """The tool table: what tools can show, and by which signs (design section 8, "Promotion").
 
-One TOML table a tool in `hikidashi/capture/tools/<group>.toml`; adding a tool is adding a table and its cases.
+One TOML table a tool in `hikidashi/capture/tools/<group>.toml`; adding a tool is adding a table and its cases. A tool
+may have a table in several files: its calls then stand under one name, each with the signs of its own file.
 
     [aws]                        the name people say; becomes the evidence's `tool`
     programs = ["aws"]           what is typed; `docker compose` and `python -m build` are names too.
@@ -9,7 +10,6 @@ One TOML table a tool in `hikidashi/capture/tools/<group>.toml`; adding a tool i
     dash_words = false           true: options are words after one dash (`-race`), never letters put together
     tasks = false                true: every positional is a task (`make clean build`); a match of one word is
                                  looked for in all of them
-    runs = false                 true: it runs other tools, whose signs show in its output and count too
     case_blind = false           true: targets mean the same in capitals and small letters
     aliases = ["amazon"]         words that people prompt with, besides the verb's (`verbs.toml`)
     source = "https://…"         where the signs are documented
@@ -29,6 +29,7 @@ One TOML table a tool in `hikidashi/capture/tools/<group>.toml`; adding a tool i
     success = ['…']              regexes over the output, one must be found …
     quiet = false                … or, if true, an exit code that is known to be the call's own is enough
     exits = [0]                  exit codes that may count as success
+    runs = false                 true: it runs other tools, whose signs of that verb show in its output and count too
     piecewise = false            true: a sign comes once a part, so a selection of the lines proves nothing, unless
                                  it is one for failures too
     failed, denied, nothing      added to the tool's
@@ -48,7 +49,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -56,7 +57,18 @@ from typing import Any, Final
 from hikidashi.capture.evidence import VERBS, Verb
 from hikidashi.errors import CorruptData
 
-__all__ = ["Call", "Tool", "Toolbox", "found", "load_toolbox", "pattern", "read_tools", "toolbox", "verb_words"]
+__all__ = [
+    "Call",
+    "Tool",
+    "Toolbox",
+    "found",
+    "is_regex",
+    "load_toolbox",
+    "pattern",
+    "read_tools",
+    "toolbox",
+    "verb_words",
+]
 
 FOLDER: Final = Path(__file__).parent / "tools"
 
@@ -69,13 +81,13 @@ _TARGETS: Final = ("out:", "arg:", "stdin:", "option:", "env:", "word:", "fixed:
 _PLAIN_TARGETS: Final = frozenset({"git-remote", "host", "folder", "project"})
 
 _TOOL_KEYS: Final[Mapping[str, type]] = {
-    "programs": list, "takes_value": list, "dash_words": bool, "tasks": bool, "runs": bool, "case_blind": bool,
+    "programs": list, "takes_value": list, "dash_words": bool, "tasks": bool, "case_blind": bool,
     "aliases": list, "source": str, "failed": list, "denied": list, "nothing": list,
     "probe": list, "calls": list,
 }  # fmt: skip
 _CALL_KEYS: Final[Mapping[str, type]] = {
     "verb": str, "match": list, "requires": list, "unless": list, "success": list, "quiet": bool, "exits": list,
-    "piecewise": bool, "failed": list, "denied": list, "nothing": list, "joins": bool, "target": list, "probe": list,
+    "runs": bool, "piecewise": bool, "failed": list, "denied": list, "nothing": list, "joins": bool, "target": list, "probe": list,
     "confirm": list, "confirm_by": list,
 }  # fmt: skip
 
@@ -97,6 +109,7 @@ class Call:
     success: tuple[str, ...] = ()
     quiet: bool = False
     exits: frozenset[int] = frozenset({0})
+    runs: bool = False
     piecewise: bool = False
     #: With the tool's own.
     failed: tuple[str, ...] = ()
@@ -119,7 +132,6 @@ class Tool:
     takes_value: frozenset[str] = frozenset()
     dash_words: bool = False
     tasks: bool = False
-    runs: bool = False
     case_blind: bool = False
     aliases: tuple[str, ...] = ()
     source: str = ""
@@ -169,7 +181,7 @@ class Toolbox:
 
 @lru_cache(maxsize=64)
 def _signs(box: Toolbox, verb: Verb) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    calls = [call for tool in box.tools.values() if not tool.runs for call in tool.calls if call.verb == verb]
+    calls = [call for tool in box.tools.values() for call in tool.calls if call.verb == verb and not call.runs]
     success = dict.fromkeys(sign for call in calls for sign in call.success)
     failed = dict.fromkeys(sign for call in calls for sign in call.failed)
     return tuple(success), tuple(failed)
@@ -199,17 +211,35 @@ def toolbox() -> Toolbox:
     return load_toolbox(FOLDER)
 
 
-def load_toolbox(folder: Path) -> Toolbox:
-    """All tools of a folder. Raises `CorruptData` with file and row for a wrong one."""
+def load_toolbox(folder: Path, *, check: bool = False) -> Toolbox:
+    """All tools of a folder. Raises `CorruptData` with file and row for a wrong one.
+
+    Regular expressions are compiled when they are needed; with `check` each is tried at once.
+    """
     tools: dict[str, Tool] = {}
     for path in sorted(folder.glob("*.toml")):
         if path.name == VERBS_FILE:
             continue
-        for tool in read_tools(_parsed(path), path.name):
-            if tool.name in tools:
-                raise CorruptData(f"{path.name}: [{tool.name}] is in another file too: put both into one table")
-            tools[tool.name] = tool
+        for tool in read_tools(_parsed(path), path.name, check=check):
+            known = tools.get(tool.name)
+            tools[tool.name] = _together(known, tool) if known else tool
     return Toolbox(tools.values(), verb_words(folder / VERBS_FILE))
+
+
+def _together(one: Tool, other: Tool) -> Tool:
+    """Two tables of one tool."""
+    return replace(
+        one,
+        programs=tuple(dict.fromkeys(one.programs + other.programs)),
+        takes_value=one.takes_value | other.takes_value,
+        dash_words=one.dash_words or other.dash_words,
+        tasks=one.tasks or other.tasks,
+        case_blind=one.case_blind or other.case_blind,
+        aliases=tuple(dict.fromkeys(one.aliases + other.aliases)),
+        source=one.source or other.source,
+        calls=one.calls + other.calls,
+        needs=one.needs | other.needs if one.needs is not None and other.needs is not None else None,
+    )
 
 
 def _parsed(path: Path) -> dict[str, Any]:
@@ -236,9 +266,29 @@ def verb_words(path: Path) -> dict[str, tuple[str, ...]]:
     return words
 
 
-def read_tools(tables: Mapping[str, Any], file: str) -> list[Tool]:
-    """The tools of one file's tables. Raises `CorruptData` with file and row for a wrong one."""
-    return [_tool(name, table, f"{file}: [{name}]") for name, table in tables.items()]
+def read_tools(tables: Mapping[str, Any], file: str, *, check: bool = True) -> list[Tool]:
+    """The tools of one file's tables. Raises `CorruptData` with file and row for a wrong one (see `load_toolbox`)."""
+    tools = []
+    for name, table in tables.items():
+        tool = _tool(name, table, f"{file}: [{name}]")
+        if check:
+            for number, call in enumerate(tool.calls, 1):
+                _check_regexes(call, f"{file}: [{name}] call {number}")
+        tools.append(tool)
+    return tools
+
+
+def _check_regexes(call: Call, where: str) -> None:
+    """Compile every regular expression of a row."""
+    signs = [*call.success, *call.failed, *call.denied, *call.nothing]
+    signs += [sign.replace("{target}", "x") for sign in call.confirm]
+    signs += [text[1:-1] for text in call.requires + call.unless if is_regex(text)]
+    signs += [text.partition(":")[2] for text in call.target if text.startswith(("out:", "arg:", "stdin:"))]
+    for sign in signs:
+        try:
+            pattern(sign)
+        except re.error as exc:
+            raise CorruptData(f"{where}: {sign!r} is no regular expression ({exc}): mend it") from exc
 
 
 def _tool(name: str, table: Any, where: str) -> Tool:
@@ -246,8 +296,7 @@ def _tool(name: str, table: Any, where: str) -> Tool:
     rows = table.get("calls", [])
     if not rows:
         raise CorruptData(f"{where} has no calls: add a [[{name}.calls]]")
-    own = {key: _regexes(table, key, where) for key in ("failed", "denied", "nothing")}
-    own["probe"] = _texts(table, "probe", where)
+    own = {key: _texts(table, key, where) for key in ("failed", "denied", "nothing", "probe")}
     calls = tuple(_call(row, own, f"{where} call {number}") for number, row in enumerate(rows, 1))
     programs = tuple(tuple(program.split()) for program in _texts(table, "programs", where)) or (tuple(name.split()),)
     return Tool(
@@ -256,7 +305,6 @@ def _tool(name: str, table: Any, where: str) -> Tool:
         takes_value=frozenset(_texts(table, "takes_value", where)),
         dash_words=table.get("dash_words", False),
         tasks=table.get("tasks", False),
-        runs=table.get("runs", False),
         case_blind=table.get("case_blind", False),
         aliases=_texts(table, "aliases", where),
         source=table.get("source", ""),
@@ -271,7 +319,7 @@ def _call(row: Any, own: Mapping[str, tuple[str, ...]], where: str) -> Call:
     if verb not in VERBS:
         raise CorruptData(f"{where} has the verb {verb!r}: choose of {', '.join(VERBS)}")
     match = _texts(row, "match", where)
-    success, quiet = _regexes(row, "success", where), row.get("quiet", False)
+    success, quiet = _texts(row, "success", where), row.get("quiet", False)
     if not match:
         raise CorruptData(f'{where} matches nothing: give `match`, [""] for any call')
     if not success and not quiet:
@@ -279,8 +327,6 @@ def _call(row: Any, own: Mapping[str, tuple[str, ...]], where: str) -> Call:
     confirm, confirm_by = _texts(row, "confirm", where), _texts(row, "confirm_by", where)
     if bool(confirm) != bool(confirm_by):
         raise CorruptData(f"{where} has one of `confirm` and `confirm_by`: give both or neither")
-    for sign in confirm:
-        _check_regex(sign.replace("{target}", "x"), where)
     return Call(
         verb=verb,
         match=tuple(tuple(words.split()) for words in match),
@@ -289,10 +335,11 @@ def _call(row: Any, own: Mapping[str, tuple[str, ...]], where: str) -> Call:
         success=success,
         quiet=quiet,
         exits=_exits(row, where),
+        runs=row.get("runs", False),
         piecewise=row.get("piecewise", False),
-        failed=own["failed"] + _regexes(row, "failed", where),
-        denied=own["denied"] + _regexes(row, "denied", where),
-        nothing=own["nothing"] + _regexes(row, "nothing", where),
+        failed=own["failed"] + _texts(row, "failed", where),
+        denied=own["denied"] + _texts(row, "denied", where),
+        nothing=own["nothing"] + _texts(row, "nothing", where),
         joins=row.get("joins", False),
         target=_targets(row, where),
         probe=_texts(row, "probe", where) if "probe" in row else own["probe"],
@@ -325,28 +372,16 @@ def _exits(row: Mapping[str, Any], where: str) -> frozenset[int]:
     return frozenset(exits)
 
 
-def _regexes(row: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
-    signs = _texts(row, key, where)
-    for sign in signs:
-        _check_regex(sign, where)
-    return signs
-
-
-def _check_regex(sign: str, where: str) -> None:
-    try:
-        re.compile(sign, re.MULTILINE)
-    except re.error as exc:
-        raise CorruptData(f"{where}: {sign!r} is no regular expression ({exc}): mend it") from exc
-
-
 def _conditions(row: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
     conditions = _texts(row, key, where)
-    for condition in conditions:
-        if not condition:
-            raise CorruptData(f"{where}: {key} holds an empty text: leave it out")
-        if len(condition) > 1 and condition[0] == condition[-1] == "/":
-            _check_regex(condition[1:-1], where)
+    if "" in conditions:
+        raise CorruptData(f"{where}: {key} holds an empty text: leave it out")
     return conditions
+
+
+def is_regex(condition: str) -> bool:
+    """Whether a condition is `/…/`."""
+    return len(condition) > 1 and condition[0] == condition[-1] == "/"
 
 
 def _targets(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
@@ -355,8 +390,6 @@ def _targets(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
         kind, _, rest = target.partition(":")
         if target not in _PLAIN_TARGETS and (f"{kind}:" not in _TARGETS or not rest):
             raise CorruptData(f"{where}: {target!r} names no target: see the head of toolbox.py")
-        if kind in ("out", "arg", "stdin"):
-            _check_regex(rest, where)
         if kind == "word" and not re.fullmatch(r"-?\d", rest):
             raise CorruptData(f"{where}: {target!r} has no number: write `word:0` for the first")
     return targets

@@ -83,12 +83,16 @@ def test_a_wrong_row_is_named_with_its_file(table: dict[str, Any], told: str) ->
     assert told in str(caught.value)
 
 
-def test_one_tool_stands_in_one_file(tmp_path: Path) -> None:
-    row = '[skiff]\n[[skiff.calls]]\nverb = "deploy"\nmatch = ["up"]\nquiet = true\n'
-    (tmp_path / "a.toml").write_text(row)
-    (tmp_path / "b.toml").write_text(row)
-    with pytest.raises(CorruptData, match=r"b\.toml: \[skiff\] is in another file too"):
-        load_toolbox(tmp_path)
+def test_all_rows_are_right() -> None:
+    assert load_toolbox(FOLDER, check=True).tools
+
+
+def test_a_tool_may_stand_in_two_files_with_the_signs_of_each(tmp_path: Path) -> None:
+    row = '[skiff]\nfailed = ["^{}"]\n[[skiff.calls]]\nverb = "deploy"\nmatch = ["{}"]\nquiet = true\n'
+    (tmp_path / "a.toml").write_text(row.format("leak", "up"))
+    (tmp_path / "b.toml").write_text(row.format("sank", "out"))
+    (skiff,) = load_toolbox(tmp_path).tools.values()
+    assert [(call.match, call.failed) for call in skiff.calls] == [((("up",),), ("^leak",)), ((("out",),), ("^sank",))]
 
 
 def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
