@@ -87,8 +87,8 @@ _TOOL_KEYS: Final[Mapping[str, type]] = {
 }  # fmt: skip
 _CALL_KEYS: Final[Mapping[str, type]] = {
     "verb": str, "match": list, "requires": list, "unless": list, "success": list, "quiet": bool, "exits": list,
-    "runs": bool, "piecewise": bool, "failed": list, "denied": list, "nothing": list, "joins": bool, "target": list, "probe": list,
-    "confirm": list, "confirm_by": list,
+    "runs": bool, "piecewise": bool, "failed": list, "denied": list, "nothing": list, "joins": bool, "target": list,
+    "probe": list, "confirm": list, "confirm_by": list,
 }  # fmt: skip
 
 #: Words of a command line that can be a program or a sub-command.
