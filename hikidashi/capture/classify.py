@@ -20,7 +20,8 @@ from hikidashi.capture.passages import Place, cut, one_line
 from hikidashi.capture.promotion import CHAINED, Grown, Step, draft_of, key_of, sighting_of
 from hikidashi.capture.shell import MAX_COMMAND
 from hikidashi.capture.targets import Where, target_of
-from hikidashi.capture.toolbox import Call, Tool, Toolbox, pattern, toolbox
+from hikidashi.capture.tool_rows import toolbox
+from hikidashi.capture.toolbox import Call, Tool, Toolbox, pattern
 from hikidashi.capture.work import SHELL_TOOLS
 from hikidashi.drawer.fact import Draft, Sighting
 from hikidashi.hosts.transcript import Event

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hikidashi.capture.evidence import VERBS
-from hikidashi.capture.toolbox import FOLDER, LANGUAGES, load_toolbox, read_tools, toolbox
+from hikidashi.capture.tool_rows import FOLDER, LANGUAGES, load_toolbox, read_tools, toolbox
 from hikidashi.errors import CorruptData
 from tests.tool_cases import all_cases, given, run_case
 
