@@ -194,7 +194,7 @@ class _Case:
             return "its output is not shown" if self.hidden else "its output shows no success"
         if self.code is None:
             return "the line's exit code is not its own, and its output shows no success"
-        if self.invocation.ran == "maybe":
+        if self.invocation.ran == "maybe" and self.invocation.code != "last":  # a line's 0 is its last word's
             return "nothing tells whether it ran"
         if self.end.cut:
             return "the output was cut before its end showed"
