@@ -187,7 +187,7 @@ def forget_command(key: str, scope: Scope, yes: bool, as_json: bool) -> None:
 
 
 def _holding(drawers: Drawers, key: str, scope: Scope) -> Drawer:
-    """The drawer of `scope`, which knows something of `key`. Raises `NoSuchFact`, and says if the other scope has it."""
+    """The drawer of `scope`, which knows something of `key`. Raises `NoSuchFact`; it says if the other scope has it."""
     clean = clean_key(key)
     for drawer in drawers.existing(scope):
         if is_known(drawer.connection, scope, clean):

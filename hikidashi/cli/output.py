@@ -177,13 +177,16 @@ def short(text: str, limit: int) -> str:
     return (head if blank and len(head) > limit // 2 else cut).rstrip(" ,.;:") + "…"
 
 
-def emit_json(data: Any) -> None:
-    """Print `data` as JSON on standard output, in escapes where its encoding does not have a character."""
-    text = json.dumps(data, ensure_ascii=False, indent=2)
+def emit_json(data: Any, *, indent: int | None = 2) -> None:
+    """Print `data` as JSON on standard output, in escapes where its encoding does not have a character.
+
+    Without `indent` it is one line, for JSON lines.
+    """
+    text = json.dumps(data, ensure_ascii=False, indent=indent)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(data, indent=2)
+        text = json.dumps(data, indent=indent)
     _write(text + "\n")
 
 

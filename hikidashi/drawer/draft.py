@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shlex
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -31,6 +32,8 @@ MAX_PROOF: Final = 1_000
 MAX_ALIAS: Final = 100
 MAX_PROBE: Final = 1_000
 MAX_ALIASES: Final = 200
+#: Characters of what programs attach: digest, machine, source.
+_MAX_ATTACHED: Final = 2_000
 
 
 def checked(draft: Draft) -> CheckedDraft:
@@ -51,6 +54,7 @@ def checked(draft: Draft) -> CheckedDraft:
     _refuse_long("body", len(body), MAX_BODY, "shorten it, or split it over several keys")
     _refuse_long("proof", len(clean.proof), MAX_PROOF, "shorten it to the line that shows it")
     _refuse_long("probe", len(" ".join(clean.probe)), MAX_PROBE, "give a shorter command")
+    _refuse_long("source", sum(map(len, _attached(clean))), _MAX_ATTACHED, "leave it out")
     for name, text in _fields(clean):
         _refuse_no_text(name, text)
     refuse_secrets(clean)
@@ -93,6 +97,13 @@ def _fields(draft: Draft) -> Iterator[tuple[str, str]]:
         yield "probe", word
     for alias in draft.aliases:
         yield "alias", alias
+    for text in _attached(draft):
+        yield "source", text
+
+
+def _attached(draft: Draft) -> list[str]:
+    source = json.dumps(draft.source, ensure_ascii=False) if draft.source else ""
+    return [draft.digest, draft.machine_id, draft.machine_name, source]
 
 
 def _refuse_long(name: str, length: int, limit: int, mend: str) -> None:

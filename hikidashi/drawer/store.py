@@ -14,7 +14,7 @@ from typing import Final
 from hikidashi.db.connection import queries, transaction
 from hikidashi.drawer.decay import start_passes
 from hikidashi.drawer.draft import CheckedDraft, checked
-from hikidashi.drawer.fact import Draft, Fact, Scope, clean_key
+from hikidashi.drawer.fact import Draft, Fact, FactStatus, Scope, clean_key
 from hikidashi.drawer.forget import WAIT_SECONDS, Forgotten, forget_key
 from hikidashi.drawer.index import index_fact, unindex_fact
 from hikidashi.drawer.near import missing_fact
@@ -94,11 +94,17 @@ class Drawer:
 
     def retire(self, key: str) -> Fact:
         """Take a fact out of use: it is kept and never given. Raises `NoSuchFact`."""
-        key = clean_key(key)
         with transaction(self.connection):
-            row = self.connection.execute(_SQL["retire"], self._of(key)).fetchone()
-            fact = self._expected(row, key)
+            return self.set_status(clean_key(key), "retired")
+
+    def set_status(self, key: str, status: FactStatus) -> Fact:
+        """Give a fact another status, in the CALLER's transaction. Raises `NoSuchFact`."""
+        row = self.connection.execute(_SQL["set_status"], self._of(key) | {"status": status}).fetchone()
+        fact = self._expected(row, key)
+        if status == "retired":
             unindex_fact(self.connection, fact.id)
+        else:
+            index_fact(self.connection, fact)
         return fact
 
     def forget(self, key: str, *, wait_seconds: float = WAIT_SECONDS) -> Forgotten:

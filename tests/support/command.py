@@ -45,14 +45,14 @@ def _inside(folder: Path) -> Iterator[None]:
         os.close(before)
 
 
-def hikidashi(*arguments: str, cwd: Path) -> Ran:
+def hikidashi(*arguments: str, cwd: Path, stdin: bytes = b"") -> Ran:
     """Run the command in `cwd`, without a terminal."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
     hook = sys.excepthook
     try:
         with (
             mock.patch.object(sys, "argv", ["hikidashi", *arguments]),
-            mock.patch.object(sys, "stdin", io.StringIO()),
+            mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")),
             mock.patch.object(sys, "stdout", out),
             mock.patch.object(sys, "stderr", err),
             _inside(cwd),

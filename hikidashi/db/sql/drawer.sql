@@ -42,8 +42,8 @@ RETURNING *
 INSERT INTO fact_versions (fact_id, version, type, body, proof, confidence, origin, at)
 VALUES (:fact_id, :version, :type, :body, :proof, :confidence, :origin, :at)
 
--- name: retire
-UPDATE facts SET status = 'retired' WHERE scope = :scope AND key = :key RETURNING *
+-- name: set_status
+UPDATE facts SET status = :status WHERE scope = :scope AND key = :key RETURNING *
 
 -- Seen later than it was; a clock that was set back moves nothing.
 -- name: seen
