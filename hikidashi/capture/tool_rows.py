@@ -135,7 +135,7 @@ def _tool(name: str, table: Any, where: str) -> Tool:
     return Tool(
         name=name,
         programs=programs,
-        takes_value=frozenset(_texts(table, "takes_value", where)),
+        takes_value=frozenset(_texts(table, "takes_value", where)).union(*(_named_values(call) for call in calls)),
         dash_words=table.get("dash_words", False),
         tasks=table.get("tasks", False),
         case_blind=table.get("case_blind", False),
@@ -179,6 +179,12 @@ def _call(row: Any, own: Mapping[str, tuple[str, ...]], where: str) -> Call:
         confirm=confirm,
         confirm_by=tuple(tuple(words.split()) for words in confirm_by),
     )
+
+
+def _named_values(call: Call) -> set[str]:
+    """The long options whose value names the target: their next word is that value, whatever the sub-command."""
+    names = (name for finder in call.target if finder.startswith("option:") for name in finder[7:].split("|"))
+    return {name for name in names if name.startswith("--")}
 
 
 def _check_keys(row: Any, known: Mapping[str, type], where: str) -> None:

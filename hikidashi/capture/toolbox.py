@@ -6,7 +6,8 @@ may have a table in several files: its calls then stand under one name, each wit
     [aws]                        the name people say; becomes the evidence's `tool`
     programs = ["aws"]           what is typed; `docker compose` and `python -m build` are names too.
                                  Default: the table's name
-    takes_value = ["--region"]   options whose next word is their value, so that sub-commands are found
+    takes_value = ["--region"]   options whose next word is their value, so that sub-commands are found; long ones
+                                 that a `target` names need not be listed
     dash_words = false           true: options are words after one dash (`-race`), never letters put together
     tasks = false                true: every positional is a task (`make clean build`); a match of one word is
                                  looked for in all of them

@@ -87,6 +87,12 @@ def test_all_rows_are_right() -> None:
     assert load_toolbox(FOLDER, check=True).tools
 
 
+def test_a_long_option_that_names_the_target_takes_a_value() -> None:
+    call = {**_GOOD, "target": ["option:--app|-a"]}
+    (tool,) = read_tools({"skiff": {"calls": [call], "takes_value": ["-x"]}}, "mine.toml")
+    assert tool.takes_value == {"-x", "--app"}
+
+
 def test_a_tool_may_stand_in_two_files_with_the_signs_of_each(tmp_path: Path) -> None:
     row = '[skiff]\nfailed = ["^{}"]\n[[skiff.calls]]\nverb = "deploy"\nmatch = ["{}"]\nquiet = true\n'
     (tmp_path / "a.toml").write_text(row.format("leak", "up"))
