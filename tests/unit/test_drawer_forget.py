@@ -26,8 +26,8 @@ ALIASES = ("put it on quokkaworks", "港湾設備へ配備")
 OLD_BODY = "an erstwhile xylograph of it " + "and xylophagous more of it " * 140
 TOLD = "rsync -a dist/ wombatious@host:/srv"
 
-#: Words that stand nowhere else.
-LATIN = ("quokkaworks", "quarzified", "zephyrous", "xylograph", "xylophagous", "wombatious")
+#: Beginnings of words that stand nowhere else: an index may keep words without their endings.
+LATIN = ("quokk", "quarz", "zephyr", "xylogr", "xyloph", "wombat")
 WORDS = (*LATIN, "港湾設備", "港湾", "湾設", "設備")
 
 
