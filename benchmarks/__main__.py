@@ -25,6 +25,7 @@ MEASUREMENTS = {
     "phase1": "sessions to staged entries, per core",
     "activities": "what the rules make of a folder of sessions",
     "capture": "what classify finds in labelled sessions, beside plain patterns",
+    "drawer": "a fact written, beside a bare insert and commit",
     "consolidate": "200 entries into 1,000 records: time and peak memory",
 }
 
