@@ -15,6 +15,8 @@ __all__ = ["Arguments", "Called", "arguments", "called", "is_call_of", "matches"
 #: `python`, `python3`, `python3.12`: one program.
 _PYTHON: Final = re.compile(r"(?:python|pypy)[\d.]*(?:\.exe)?|py")
 
+_SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish"})
+
 #: A few letters put together behind one dash.
 _LETTERS: Final = re.compile(r"-[A-Za-z]{2,5}")
 
@@ -56,12 +58,17 @@ class Called:
 
 def called(invocation: Invocation, box: Toolbox) -> list[Called]:
     """The rows an invocation fits, in the table's order."""
-    words = _spoken(invocation.words, box)
+    words = _spoken(invocation, box)
     if not words:
         return []
+    stdin = invocation.stdin or ""
+    return _of_tools(box.of_program(words[0]), words, stdin) or _of_tools(box.of_any(words[0]), words, stdin)
+
+
+def _of_tools(tools: list[Tool], words: tuple[str, ...], stdin: str) -> list[Called]:
     fits: list[Called] = []
-    for tool in box.of_program(words[0]):
-        parsed = arguments(words[1:], tool, invocation.stdin or "")
+    for tool in tools:
+        parsed = arguments(words[1:], tool, stdin)
         taken = _program_words(tool, words[0], parsed)
         if taken is None:
             continue
@@ -71,32 +78,35 @@ def called(invocation: Invocation, box: Toolbox) -> list[Called]:
     return fits
 
 
-def is_call_of(invocation: Invocation, wanted: tuple[str, ...]) -> bool:
+def is_call_of(invocation: Invocation, wanted: tuple[str, ...], target: str) -> bool:
     """Whether an invocation is one of a program with these sub-commands (a row's `confirm_by`)."""
-    words = invocation.words
+    words, wanted = invocation.words, tuple(word.replace("{target}", target) for word in wanted)
     if not words or words[0] != wanted[0]:
         return False
     return _after(tuple(word for word in words[1:] if word[:1] != "-"), wanted[1:]) is not None
 
 
-def _spoken(words: tuple[str, ...], box: Toolbox) -> tuple[str, ...]:
-    """The words with `python3.12` as `python`, and `python -m tool` as the tool where that is one."""
+def _spoken(invocation: Invocation, box: Toolbox) -> tuple[str, ...]:
+    """The words as the table names them: `python3.12` as `python`, `bash scripts/deploy.sh` as `deploy.sh`."""
+    words = invocation.words
     if not words:
         return ()
-    if not _PYTHON.fullmatch(words[0]):
+    if invocation.wrappers[-1:] == ("python -m",):
+        module = ("python", "-m", words[0])
+        if any(program == module for tool in box.of_program("python") for program in tool.programs):
+            return (*module, *words[1:])
         return words
-    if len(words) > 2 and words[1] == "-m":
-        module = words[2]
-        if any(program == ("python", "-m", module) for tool in box.of_program("python") for program in tool.programs):
-            return ("python", "-m", *words[2:])
-        return words[2:] if box.of_program(module) else ("python", *words[1:])
-    return ("python", *words[1:])
+    if _PYTHON.fullmatch(words[0]):
+        return ("python", *words[1:])
+    if words[0] in _SHELLS and len(words) > 1 and words[1][:1] != "-":
+        return (words[1].rpartition("/")[2], *words[2:])
+    return words
 
 
 def _program_words(tool: Tool, first: str, parsed: Arguments) -> int | None:
     """How many positionals belong to the program's name; None when it is another program."""
     for program in tool.programs:
-        if program[0] != first:
+        if program[0] != first and "*" not in program[0]:
             continue
         rest = program[1:]
         if rest[:1] == ("-m",):  # `python -m build`

@@ -22,7 +22,7 @@ from hikidashi.capture.shell import MAX_COMMAND
 from hikidashi.capture.targets import Where, target_of
 from hikidashi.capture.tool_rows import toolbox
 from hikidashi.capture.toolbox import Call, Tool, Toolbox, pattern
-from hikidashi.capture.work import SHELL_TOOLS
+from hikidashi.capture.work import EDIT_TOOLS, SHELL_TOOLS
 from hikidashi.drawer.fact import Draft, Sighting
 from hikidashi.hosts.transcript import Event
 from hikidashi.redact import redact
@@ -40,6 +40,13 @@ MAX_WAITING: Final = 8
 #: Characters of a command that is kept, and of the line of output that tells its end.
 _TOLD: Final = 300
 _SAID: Final = 200
+
+#: Commands that bring new files, and the word of one that did not.
+_CHANGES: Final = re.compile(
+    r"\b(?:git (?:pull|merge|checkout|clone|reset|apply)|cp|mv|rsync|scp|unzip|tar -?\w*x|sed -i|tee|patch|run build"
+    r"|(?:docker|podman) (?:pull|build|load)|(?:npm|pnpm|yarn|bun|pip|composer) (?:ci|i|install|add))\b"
+)
+_UNCHANGED: Final = re.compile(r"^Already up[ -]to[ -]date|^fatal: |^error: ", re.MULTILINE)
 
 
 def command_line(event: Event) -> str:
@@ -63,6 +70,8 @@ class Promotion:
         self._session = ""
         self._root = ""
         self._last_at = ""
+        #: Something was changed since the last success of a call that only counts after a change.
+        self._changed = False
         self._steps: list[Step] = []
         self._grown: dict[str, Grown] = {}
         #: Starts that count only when a later call shows that they did: evidence, tool, number of the call's row.
@@ -91,9 +100,11 @@ class Promotion:
         if event.cwd and not self._root:
             self._root = _folder(event.cwd)
         if event.kind != "tool_result" or event.tool not in SHELL_TOOLS:
+            self._changed = self._changed or (event.tool in EDIT_TOOLS and event.outcome == "ok")
             return []
         line = command_line(event)[:MAX_COMMAND]
         shown, why = self._ran(event, line) if line else ([], "")
+        self._changed = self._changed or _changes(line, event)
         if self.explain and line and not any(evidence.outcome == "ok" for evidence in shown):
             told = next((f"{e.tool} {e.outcome}: {e.said}" for e in shown), why)
             command = cut(one_line(redact(line)), _TOLD)
@@ -128,7 +139,9 @@ class Promotion:
                     continue
                 command = _told(line)[number]
                 evidence = self._evidence(event, invocation, one, judgement, end, command)
-                if judgement.outcome == "ok" and one.call.confirm:
+                if judgement.outcome == "ok" and one.call.after_change and not self._take_change():
+                    whys.append(f"{one.tool.name}: nothing was changed before it")
+                elif judgement.outcome == "ok" and one.call.confirm:
                     self._wait(evidence, one.tool, one.call, repeat=event.repeat)
                     whys.append(f"{one.tool.name}: it waits for a look that confirms it")
                 elif not any(_same(evidence, other) for other in shown):
@@ -173,6 +186,11 @@ class Promotion:
             aliases=one.tool.aliases,
         )
 
+    def _take_change(self) -> bool:
+        """Whether something was changed since the last call that asked."""
+        changed, self._changed = self._changed, False
+        return changed
+
     # -- starts that wait to be confirmed
 
     def _wait(self, evidence: Evidence, tool: Tool, call: Call, *, repeat: bool) -> None:
@@ -187,7 +205,9 @@ class Promotion:
             evidence, name, number, repeat = waiting
             call = self._call(name, number)
             if call is None or not any(
-                is_call_of(invocation, by) for invocation in reading.invocations for by in call.confirm_by
+                is_call_of(invocation, by, evidence.target)
+                for invocation in reading.invocations
+                for by in call.confirm_by
             ):
                 kept.append(waiting)
             elif _search(call.failed + call.denied, evidence.target, end.output):
@@ -259,6 +279,7 @@ class Promotion:
             "session": self._session,
             "root": self._root,
             "last_at": self._last_at,
+            "changed": self._changed,
             "steps": [[step.verb, step.key, step.command] for step in self._steps],
             "grown": {key: grown.to_state() for key, grown in self._grown.items()},
             "waiting": [[asdict(evidence), *rest] for evidence, *rest in self._waiting],
@@ -269,6 +290,7 @@ class Promotion:
         if state.get("version") != STATE_VERSION:
             raise ValueError("the state is of another version")
         self._session, self._root, self._last_at = state["session"], state["root"], state["last_at"]
+        self._changed = state["changed"]
         self._steps = [Step(verb=verb, key=key, command=command) for verb, key, command in state["steps"]]
         self._grown = {key: Grown(**grown) for key, grown in state["grown"].items()}
         self._waiting = [
@@ -289,6 +311,11 @@ def _folder(path: str) -> str:
 
 
 _read: Final = lru_cache(maxsize=1_024)(read_line)
+
+
+def _changes(line: str, event: Event) -> bool:
+    """Whether a shell call may have brought new files."""
+    return event.outcome == "ok" and _CHANGES.search(line) is not None and not _UNCHANGED.search(event.text)
 
 
 def _weight(judgement: Judgement) -> int:

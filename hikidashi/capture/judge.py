@@ -24,6 +24,10 @@ _SEARCHES: Final = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "find
 _KEEPS_END: Final = frozenset({"tail", "tee", "cat", "ts", "nl"})
 _FAILURE_WORDS: Final = re.compile(r"fail|error|✗|✖|×|warn", re.IGNORECASE)
 _TIMED_OUT: Final = "Command timed out after "
+
+#: Characters of an output that are looked at from both ends; a summary stands near one of them.
+_HEAD: Final = 8_000
+_TAIL: Final = 24_000
 _NO_OUTPUT: Final = "(Bash completed with no output)"
 
 #: Commands that check and leave no artefact; a task that runs nothing else builds and tests nothing.
@@ -72,7 +76,8 @@ def line_end(event: Event, reading: Reading) -> LineEnd | str:
     code = event.exit_code
     if code is None and event.outcome != "unknown":
         code = 0 if event.outcome == "ok" else 1
-    output = "" if event.text.strip() == _NO_OUTPUT else _without_echoes(event.text, reading)
+    text = event.text if len(event.text) <= _HEAD + _TAIL else f"{event.text[:_HEAD]}\n{event.text[-_TAIL:]}"
+    output = "" if text.strip() == _NO_OUTPUT else _without_echoes(text, reading)
     if code is None and not output.strip():
         return "nothing tells how it ended"
     cut = event.truncated or signs.is_cut(output)
@@ -121,9 +126,11 @@ class _Case:
         self.hidden = invocation.output == "gone" and not _shown_later(invocation, reading)
         self.output = "" if self.hidden else end.output
         self.success, self.failed = self.call.success, self.call.failed
-        if called.call.runs:
+        if self.call.runs:
             success, failed = box.signs(self.call.verb)
-            self.success, self.failed = self.success + success, self.failed + failed
+            self.success += success
+            # At an exit code of 0 one tool's word for failure may be another's for something else.
+            self.failed += failed if self.code != 0 else ()
         self.sign = found(self.success, self.output)
         self.passed = self.sign is not None and self.code == 0
 
@@ -198,7 +205,7 @@ class _Case:
             return "nothing tells whether it ran"
         if self.end.cut:
             return "the output was cut before its end showed"
-        if self.called.call.runs and self._only_checks():
+        if self.call.runs and self._only_checks():
             return "it only checks or prints"
         return ""
 

@@ -33,7 +33,8 @@ _TOOL_KEYS: Final[Mapping[str, type]] = {
 }  # fmt: skip
 _CALL_KEYS: Final[Mapping[str, type]] = {
     "verb": str, "match": list, "requires": list, "unless": list, "success": list, "quiet": bool, "exits": list,
-    "runs": bool, "piecewise": bool, "failed": list, "denied": list, "nothing": list, "joins": bool, "target": list,
+    "runs": bool, "piecewise": bool, "failed": list, "denied": list, "nothing": list, "joins": bool,
+    "after_change": bool, "target": list,
     "probe": list, "confirm": list, "confirm_by": list,
 }  # fmt: skip
 
@@ -174,6 +175,7 @@ def _call(row: Any, own: Mapping[str, tuple[str, ...]], where: str) -> Call:
         denied=own["denied"] + _texts(row, "denied", where),
         nothing=own["nothing"] + _texts(row, "nothing", where),
         joins=row.get("joins", False),
+        after_change=row.get("after_change", False),
         target=_targets(row, where),
         probe=_texts(row, "probe", where) if "probe" in row else own["probe"],
         confirm=confirm,

@@ -4,8 +4,9 @@ One TOML table a tool in `hikidashi/capture/tools/<group>.toml`; adding a tool i
 may have a table in several files: its calls then stand under one name, each with the signs of its own file.
 
     [aws]                        the name people say; becomes the evidence's `tool`
-    programs = ["aws"]           what is typed; `docker compose` and `python -m build` are names too.
-                                 Default: the table's name
+    programs = ["aws"]           what is typed; `docker compose` and `python -m build` are names too. Default: the
+                                 table's name. With `*` (`*deploy*.sh`) a program that no other row names, by whose
+                                 name the evidence then goes
     takes_value = ["--region"]   options whose next word is their value, so that sub-commands are found; long ones
                                  that a `target` names need not be listed
     dash_words = false           true: options are words after one dash (`-race`), never letters put together
@@ -39,17 +40,20 @@ may have a table in several files: its calls then stand under one name, each wit
     target = ["option:--bucket"] tried in order: `out:REGEX` over the output, `arg:REGEX` over each word,
                                  `stdin:REGEX`, `option:NAME` (`a|b`), `env:NAME`, `word:N` (Nth positional after
                                  the match), `fixed:TEXT`, `git-remote`, `host`, `folder`, `project`
+    after_change = false         true: a restart alone brings nothing new, so it counts only after the session changed
+                                 something (an edit, a pull, a copy, a build)
     probe = ["aws", "…"]         the cheapest harmless check; `{target}` is put in; [] for none
     confirm = ['…']              the call only counts when a later call of the session shows this (regexes,
                                  `{target}` is put in) …
-    confirm_by = ["pm2 list"]    … by one of these programs and sub-commands
+    confirm_by = ["pm2 list"]    … by one of these programs and sub-commands (`{target}` is put in)
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 from typing import Final
 
@@ -82,6 +86,7 @@ class Call:
     denied: tuple[str, ...] = ()
     nothing: tuple[str, ...] = ()
     joins: bool = False
+    after_change: bool = False
     target: tuple[str, ...] = ()
     probe: tuple[str, ...] = ()
     confirm: tuple[str, ...] = ()
@@ -114,9 +119,18 @@ class Toolbox:
         #: Verb -> the words people use for it.
         self.words = words
         self._by_program: dict[str, list[Tool]] = {}
+        self._by_glob: list[tuple[str, Tool]] = []
         for tool in self.tools.values():
             for program in {program[0] for program in tool.programs}:
-                self._by_program.setdefault(program, []).append(tool)
+                if "*" in program:
+                    self._by_glob.append((program, tool))
+                else:
+                    self._by_program.setdefault(program, []).append(tool)
+        self._script = _one_pattern(glob for glob, _ in self._by_glob if glob != "*")
+        #: Words one of which is in every call that any program can show something with.
+        self._of_any: frozenset[str] = frozenset().union(
+            *(tool.needs or () for glob, tool in self._by_glob if glob == "*")
+        )
         self._confirming = frozenset(
             words[0] for tool in self.tools.values() for call in tool.calls for words in call.confirm_by
         )
@@ -124,6 +138,10 @@ class Toolbox:
     def of_program(self, program: str) -> list[Tool]:
         """The tools that a program can belong to."""
         return self._by_program.get(program, [])
+
+    def of_any(self, program: str) -> list[Tool]:
+        """The tools for programs by their looks, under the program's own name."""
+        return [replace(tool, name=program) for glob, tool in self._by_glob if fnmatchcase(program, glob)]
 
     def may_show(self, line: str) -> bool:
         """Whether a command line can show anything. Cheap: it is asked before the line is taken apart."""
@@ -134,7 +152,10 @@ class Toolbox:
             for tool in self._by_program[program]:
                 if tool.needs is None or not tool.needs.isdisjoint(words):
                     return True
-        return False
+        if not self._of_any.isdisjoint(words):
+            return True
+        script = self._script
+        return script is not None and any("." in word and script.fullmatch(word) is not None for word in words)
 
     def may_confirm(self, line: str) -> bool:
         """Whether a command line can confirm what an earlier one started."""
@@ -143,6 +164,12 @@ class Toolbox:
     def signs(self, verb: Verb) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The success and failure signs of all tools with that verb, for those that run other tools."""
         return _signs(self, verb)
+
+
+def _one_pattern(globs: Iterable[str]) -> re.Pattern[str] | None:
+    """A pattern for all of them."""
+    parts = [translate(glob) for glob in globs]
+    return re.compile("|".join(parts)) if parts else None
 
 
 @lru_cache(maxsize=64)
