@@ -137,34 +137,43 @@ def _note(connection: sqlite3.Connection, passes: Passes) -> None:
     connection.execute(_SQL["set_pass"], {"value": json.dumps(value)})
 
 
+def _is_due(passes: Passes, now: datetime) -> bool:
+    return passes.last is None or not timedelta() <= now - passes.last < _EVERY
+
+
 def decay_if_due(
     connection: sqlite3.Connection, scope: Scope, now: datetime, *, stale_days: int, retired_days: int
 ) -> Decayed:
-    """A pass, unless the last one was less than a day ago. Commands that list or read facts and `extract` call it."""
-    last = passes_of(connection).last
-    if last is not None and timedelta() <= now - last < _EVERY:
+    """A pass, unless the last one was less than a day ago. Commands that open the drawer and `extract` call it."""
+    if not _is_due(passes_of(connection), now):
         return Decayed()
-    return apply_decay(connection, scope, now, stale_days=stale_days, retired_days=retired_days)
+    with transaction(connection):
+        if not _is_due(passes_of(connection), now):  # another process was faster: two passes would move two steps
+            return Decayed()
+        return _pass(connection, scope, now, stale_days, retired_days)
 
 
 def apply_decay(
     connection: sqlite3.Connection, scope: Scope, now: datetime, *, stale_days: int, retired_days: int
 ) -> Decayed:
     """One pass over the facts of a scope, in one transaction."""
-    at = format_time(now)
-    moved: dict[FactStatus, int] = {}
     with transaction(connection):
-        passes = passes_of(connection).at(now)
-        rows = connection.execute(_SQL["decaying"], {"scope": scope}).fetchall()
-        for row in rows:
-            age = unseen(parse_time(row["last_seen"]), now, passes.gaps)
-            status = next_status(row["type"], row["status"], age, stale_days=stale_days, retired_days=retired_days)
-            if status != row["status"]:
-                connection.execute(_SQL["decay"], {"id": row["id"], "status": status, "at": at})
-                moved[status] = moved.get(status, 0) + 1
-                if status == "retired":
-                    unindex_fact(connection, row["id"])
-        _note(connection, passes.since(_first(rows, now)))
+        return _pass(connection, scope, now, stale_days, retired_days)
+
+
+def _pass(connection: sqlite3.Connection, scope: Scope, now: datetime, stale_days: int, retired_days: int) -> Decayed:
+    moved: dict[FactStatus, int] = {}
+    passes = passes_of(connection).at(now)
+    rows = connection.execute(_SQL["decaying"], {"scope": scope}).fetchall()
+    for row in rows:
+        age = unseen(parse_time(row["last_seen"]), now, passes.gaps)
+        status = next_status(row["type"], row["status"], age, stale_days=stale_days, retired_days=retired_days)
+        if status != row["status"]:
+            connection.execute(_SQL["decay"], {"id": row["id"], "status": status, "at": format_time(now)})
+            moved[status] = moved.get(status, 0) + 1
+            if status == "retired":
+                unindex_fact(connection, row["id"])
+    _note(connection, passes.since(_first(rows, now)))
     return Decayed(stale=moved.get("stale", 0), retired=moved.get("retired", 0))
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from hikidashi.db.connection import connect
 from hikidashi.db.migrations import migrate
+from hikidashi.drawer import decay
 from hikidashi.drawer.decay import Decayed, Passes, apply_decay, decay_if_due, next_status, passes_of, unseen
 from hikidashi.drawer.fact import Draft, FactStatus, FactType
 from hikidashi.drawer.seen import note_read, note_seen
@@ -101,6 +102,28 @@ def test_a_pass_moves_one_step_and_comes_once_a_day(connection: sqlite3.Connecti
     assert look(connection, 185) == Decayed(stale=1)
     assert look(connection, 185.9) == Decayed(), "the day is not over"
     assert look(connection, 186) == Decayed(retired=1)
+
+
+def test_of_two_processes_that_find_a_pass_due_one_makes_it(
+    connection: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(connection, "k")
+    for number in range(20, 180, 20):
+        apply_decay(connection, "workspace", day(number), stale_days=500, retired_days=501)
+    other = connect(tmp_path / "workspace.sqlite")
+    real, calls = decay.passes_of, []
+
+    def faster(asked: sqlite3.Connection) -> Passes:
+        calls.append(asked)
+        found = real(asked)
+        if len(calls) == 1:  # between its look and its transaction
+            assert look(other, 185) == Decayed(stale=1)
+        return found
+
+    monkeypatch.setattr(decay, "passes_of", faster)
+    assert look(connection, 185) == Decayed()
+    assert status(connection) == "stale"
+    other.close()
 
 
 def test_being_read_or_named_starts_the_days_again(connection: sqlite3.Connection) -> None:
