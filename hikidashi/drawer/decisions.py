@@ -62,24 +62,35 @@ def edited(draft: Draft, edit: Edit) -> Draft:
 
 
 def approve(
-    drawer: Drawer, ids: Sequence[str], *, edits: Mapping[str, Edit] | None = None, clock: Clock = now
+    drawer: Drawer,
+    ids: Sequence[str],
+    *,
+    edits: Mapping[str, Edit] | None = None,
+    shown: Mapping[str, Candidate] | None = None,
+    clock: Clock = now,
 ) -> list[Decided]:
     """Write the candidates with these IDs into the drawer, each as its `Edit` says where there is one.
 
-    A person vouches for them now; how sure they are, and where they were proven, stays. Gives what was decided: an ID
-    that does not wait any more is left out. Raises `SecretRefused` and `UsageError` for what may not be written;
-    nothing is decided then.
+    A person vouches for them now; how sure they are, and where they were proven, stays. `shown` are the candidates as
+    the person saw them. Gives what was decided: an ID that does not wait any more is left out. Raises `SecretRefused`
+    and `UsageError` for what may not be written, `Conflict` when a text is not the one that was shown; nothing is
+    decided then.
     """
     with transaction(drawer.connection):
-        return [done for name in ids if (done := _approve(drawer, name, (edits or {}).get(name), clock))]
+        done = (_approve(drawer, name, (edits or {}).get(name), (shown or {}).get(name), clock) for name in ids)
+        return [decided for decided in done if decided is not None]
 
 
-def _approve(drawer: Drawer, candidate_id: str, edit: Edit | None, clock: Clock) -> Decided | None:
+def _approve(
+    drawer: Drawer, candidate_id: str, edit: Edit | None, shown: Candidate | None, clock: Clock
+) -> Decided | None:
     connection = drawer.connection
     row = connection.execute(_SQL["approve"], {"id": candidate_id, "at": format_time(clock())}).fetchone()
     if row is None:
         return None
     candidate = candidate_of(row)
+    if edit is None and shown is not None and _said(shown) != _said(candidate):
+        raise Conflict(f"a session told {candidate.key} in other words meanwhile: look at it again")
     original = dataclasses.replace(candidate.draft(), trust="user")
     draft = original if edit is None else edited(original, edit)
     before = _row(connection, drawer, draft.key)
@@ -93,6 +104,11 @@ def _approve(drawer: Drawer, candidate_id: str, edit: Edit | None, clock: Clock)
         replaced=None if before is None else fact_of(before),
         row=None if before is None else dict(before),
     )
+
+
+def _said(candidate: Candidate) -> tuple[object, ...]:
+    """What a yes is a yes to."""
+    return candidate.key, candidate.type, candidate.body, candidate.proof, candidate.probe, candidate.machine_id
 
 
 def _row(connection: sqlite3.Connection, drawer: Drawer, key: str) -> sqlite3.Row | None:
