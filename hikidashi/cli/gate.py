@@ -57,7 +57,7 @@ def _say_rest(desk: Desk, more: int) -> None:
     if counted:
         say(f"… and {counted}: `hikidashi candidates --all` lists them.")
     say(
-        "Next: `hikidashi inbox` goes through them, `hikidashi approve ID` takes one, `hikidashi reject ID` none of it."
+        "Next: `hikidashi inbox` goes through them; or take one with `hikidashi approve ID`, or `hikidashi reject ID`."
     )
 
 

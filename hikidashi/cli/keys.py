@@ -11,11 +11,9 @@ from typing import Any, Final, Self
 
 import click
 
-try:
+if sys.platform != "win32":  # there click reads keys through msvcrt
     import termios
     import tty
-except ImportError:  # Windows, where click reads keys through msvcrt
-    termios = tty = None  # type: ignore[assignment]
 
 __all__ = ["Keys"]
 
@@ -34,42 +32,51 @@ class Keys:
         self._before: list[Any] | None = None
 
     def __enter__(self) -> Self:
-        if termios is not None:
+        if sys.platform != "win32":
             self._before = termios.tcgetattr(self._fd)
-            tty.setcbreak(self._fd, termios.TCSADRAIN)
+        self._take()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._restore()
+        self._give_back()
 
-    def _restore(self) -> None:
-        if termios is not None and self._before is not None:
-            termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)
+    def _take(self) -> None:
+        if sys.platform != "win32":
+            with contextlib.suppress(termios.error):  # the terminal was closed
+                tty.setcbreak(self._fd, termios.TCSADRAIN)
+
+    def _give_back(self) -> None:
+        if sys.platform != "win32" and self._before is not None:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self._fd, termios.TCSADRAIN, self._before)
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:
         """The terminal as another program expects it: an editor, a question with Enter."""
-        self._restore()
+        self._give_back()
         try:
             yield
         finally:
-            if termios is not None:
-                tty.setcbreak(self._fd, termios.TCSADRAIN)
+            self._take()
 
     def forget(self) -> None:
         """Drop what was typed so far: a key pressed too long decides nothing that was not shown yet."""
-        if termios is not None:
-            termios.tcflush(self._fd, termios.TCIFLUSH)
+        if sys.platform != "win32":
+            with contextlib.suppress(termios.error):
+                termios.tcflush(self._fd, termios.TCIFLUSH)
 
     def read(self) -> str:
         """The next key: a letter, or the sequence of a special one; '' when the terminal is gone."""
-        if termios is None:
+        if sys.platform == "win32":
             return click.getchar()
-        tty.setcbreak(self._fd, termios.TCSADRAIN)  # a shell that had us stopped may have changed it
-        data = os.read(self._fd, 1)
-        if data == b"\x1b":
-            while select.select([self._fd], [], [], _SEQUENCE)[0] and (more := os.read(self._fd, 16)):
-                data += more
-        elif data and data[0] >= 0xC0:  # the first byte of a letter beyond ASCII says how many follow
-            data += os.read(self._fd, 1 + (data[0] >= 0xE0) + (data[0] >= 0xF0))
+        self._take()  # a shell that had us stopped may have changed it
+        try:
+            data = os.read(self._fd, 1)
+            if data == b"\x1b":
+                while select.select([self._fd], [], [], _SEQUENCE)[0] and (more := os.read(self._fd, 16)):
+                    data += more
+            elif data and data[0] >= 0xC0:  # the first byte of a letter beyond ASCII says how many follow
+                data += os.read(self._fd, 1 + (data[0] >= 0xE0) + (data[0] >= 0xF0))
+        except OSError:
+            return ""
         return data.decode("utf-8", "replace")
