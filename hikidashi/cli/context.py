@@ -16,7 +16,7 @@ from hikidashi.db.connection import connect
 from hikidashi.db.migrations import migrate
 from hikidashi.db.network import network_warning
 from hikidashi.drawer.fact import Scope
-from hikidashi.drawer.person import require_person
+from hikidashi.drawer.person import Left, require_person
 from hikidashi.drawer.places import Drawers
 from hikidashi.errors import NoWorkspace, UsageError
 
@@ -90,12 +90,12 @@ def opened_drawers(scope: Scope | None = None) -> Iterator[OpenedDrawers]:
 
 
 def only_person(
-    settings: Settings, *words: str, folder: Path | None = None, leave: Callable[[], str] | None = None
+    settings: Settings, *words: str, folder: Path | None = None, leave: Callable[[], Left] | None = None
 ) -> None:
     """Refuse what is a person's alone to an agent (`GateClosed`), naming the line for the person's own terminal.
 
     `words`: the command and its arguments as they were given. `folder`: where it holds, the current one by default.
     `leave`: see `require_person`.
     """
-    place = folder or current_folder()
-    require_person(settings, shlex.join(("hikidashi", "-C", str(place), *words)), leave=leave)
+    place = str(folder or current_folder())
+    require_person(settings, lambda line: shlex.join(("hikidashi", "-C", place, *line)), words, leave=leave)

@@ -11,6 +11,7 @@ from hikidashi.cli.output import amount
 from hikidashi.drawer.candidates import Candidate, ranked, waiting
 from hikidashi.drawer.fact import Fact, FactType, Sighting
 from hikidashi.drawer.gate import expire
+from hikidashi.drawer.person import Left
 from hikidashi.drawer.reading import find_fact
 from hikidashi.drawer.selection import decided_as, named, of_kind
 from hikidashi.drawer.sightings import sightings_of
@@ -73,11 +74,11 @@ class Desk:
         only_person(self.here.settings, *words, folder=folder, leave=lambda: _still_waiting(chosen or self.candidates))
 
 
-def _still_waiting(candidates: Sequence[Candidate]) -> str:
+def _still_waiting(candidates: Sequence[Candidate]) -> Left:
     if len(candidates) > 3:
-        return f"{amount(len(candidates), 'candidate')} go on waiting"
+        return Left(f"{amount(len(candidates), 'candidate')} go on waiting")
     names = ", ".join(f"{candidate.id} ({candidate.key})" for candidate in candidates)
-    return f"{names} {'goes' if len(candidates) == 1 else 'go'} on waiting" if names else ""
+    return Left(f"{names} {'goes' if len(candidates) == 1 else 'go'} on waiting" if names else "")
 
 
 @contextlib.contextmanager

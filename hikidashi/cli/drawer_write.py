@@ -9,10 +9,12 @@ from typing import Final, get_args
 
 import click
 
-from hikidashi.cli.context import opened_drawers
+from hikidashi.cli.context import only_person, opened_drawers
 from hikidashi.cli.fact_view import fact_form, show_fact
 from hikidashi.cli.output import amount, confirmed, emit_json, json_option, note, say, yes_option
+from hikidashi.cli.proposals import leave_write
 from hikidashi.config.machine import this_machine
+from hikidashi.drawer.draft import checked
 from hikidashi.drawer.fact import CONFIDENCE, Draft, Fact, FactType, Scope, clean_key
 from hikidashi.drawer.forget import Forgotten, is_known
 from hikidashi.drawer.near import missing_fact
@@ -67,6 +69,8 @@ def write_command(
         drawer = here.drawers.writable(scope)
         before = drawer.find(key)
         draft = _draft(key, _text(body), fact_type, scope, proof, probe, aliases, before)
+        words = _command_line(draft, probe, aliases)
+        only_person(here.settings, *words, leave=lambda: leave_write(here.drawers, checked(draft)))
         fact = drawer.write(draft)
         shadowed = scope == "workspace" and here.drawers.find(key, "global") is not None
     if as_json:
@@ -109,6 +113,15 @@ def _draft(
     )
 
 
+def _command_line(draft: Draft, probe: str | None, aliases: Sequence[str]) -> list[str]:
+    """The command in words that a person can type; a text of several lines is to come from standard input."""
+    words = ["write", draft.key, draft.body if "\n" not in draft.body else "-", "--type", draft.type]
+    words += ["--scope", draft.scope] if draft.scope != "workspace" else []
+    words += ["--proof", draft.proof] if draft.proof else []
+    words += ["--probe", probe] if probe is not None else []
+    return [*words, *(word for alias in aliases for word in ("--alias", alias))]
+
+
 def _words(probe: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(probe))
@@ -146,7 +159,9 @@ def _emit_written(fact: Fact, before: Fact | None) -> None:
 def retire_command(key: str, scope: Scope, as_json: bool) -> None:
     """Take the fact of KEY out of use: it is kept, and no agent is given it. `hikidashi write` brings it back."""
     with opened_drawers(scope) as here:
-        fact = _holding(here.drawers, key, scope).retire(key)
+        drawer = _holding(here.drawers, key, scope)
+        only_person(here.settings, "retire", key, *_scope_words(scope))
+        fact = drawer.retire(key)
     if as_json:
         emit_json({"fact": fact_form(fact, this_machine())})
     else:
@@ -166,6 +181,7 @@ def forget_command(key: str, scope: Scope, yes: bool, as_json: bool) -> None:
     """
     with opened_drawers(scope) as here:
         drawer = _holding(here.drawers, key, scope)
+        only_person(here.settings, "forget", key, *_scope_words(scope))
         fact = drawer.find(key)
         if fact is not None and not as_json and not yes:
             show_fact(fact, this_machine(), now())
@@ -184,6 +200,10 @@ def forget_command(key: str, scope: Scope, yes: bool, as_json: bool) -> None:
         emit_json({"key": done.key, "scope": done.scope, **counts})
     else:
         say(_forgot_line(done), "bold")
+
+
+def _scope_words(scope: Scope) -> list[str]:
+    return ["--scope", scope] if scope != "workspace" else []
 
 
 def _holding(drawers: Drawers, key: str, scope: Scope) -> Drawer:

@@ -56,9 +56,7 @@ def _say_rest(desk: Desk, more: int) -> None:
     counted = " and ".join(filter(None, parts))
     if counted:
         say(f"… and {counted}: `hikidashi candidates --all` lists them.")
-    say(
-        "Next: `hikidashi inbox` goes through them; or take one with `hikidashi approve ID`, or `hikidashi reject ID`."
-    )
+    say("Next: `hikidashi inbox` goes through them; or take one with `hikidashi approve ID`, or `hikidashi reject ID`.")
 
 
 @click.command("approve")

@@ -10,8 +10,9 @@ from typing import Final, get_args
 
 import click
 
-from hikidashi.cli.context import opened_drawers
+from hikidashi.cli.context import only_person, opened_drawers
 from hikidashi.cli.output import amount, emit_json, json_option, note, say
+from hikidashi.cli.proposals import leave_import
 from hikidashi.drawer.fact import Scope
 from hikidashi.drawer.reading import all_facts, versions_of
 from hikidashi.drawer.transfer import fact_line, import_facts, parse_lines
@@ -60,6 +61,8 @@ def import_command(file: str, scope: Scope | None, as_json: bool) -> None:
     """
     lines = parse_lines(_bytes(file), scope)
     with opened_drawers("global" if lines and all(line.draft.scope == "global" for line in lines) else None) as here:
+        words = ["import", file, *(["--scope", scope] if scope else [])]
+        only_person(here.settings, *words, leave=lambda: leave_import(here.drawers, [line.draft for line in lines]))
         done = import_facts(here.drawers, lines)
     counts = Counter(one.action for one in done)
     left_out = sum(line.had_probe for line, one in zip(lines, done, strict=True) if one.action != "unchanged")

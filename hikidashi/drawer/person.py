@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
@@ -29,6 +29,7 @@ __all__ = [
     "PROGRAMS",
     "Agent",
     "Ancestor",
+    "Left",
     "Marker",
     "find_agent",
     "require_person",
@@ -65,6 +66,16 @@ class Agent:
     host: str
     #: How it was recognised, for the message: `CLAUDECODE is set`.
     sign: str
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What an agent's attempt left for the person."""
+
+    #: "7K2QF waits for a yes"; '' for nothing.
+    said: str
+    #: The command that decides it; () for the one that was refused.
+    words: tuple[str, ...] = ()
 
 
 #: Every variable that counts.
@@ -225,22 +236,24 @@ def _stem(path: str) -> str:
 
 def require_person(
     settings: Settings,
-    command: str,
+    command: Callable[[Sequence[str]], str],
+    words: Sequence[str],
     *,
-    leave: Callable[[], str] | None = None,
+    leave: Callable[[], Left] | None = None,
     environ: Mapping[str, str] | None = None,
     ancestors: Callable[[], Iterable[Ancestor]] | None = None,
 ) -> None:
     """Let a person through, and an agent when `gate.allow_agent` says so.
 
-    `command` is the exact line for the person's own terminal. `leave` is called for an agent before the refusal: it
-    puts a candidate where one makes sense and says so ("candidate 7K2QF waits"). Raises `GateClosed` for an agent.
+    `command` makes the line for the person's own terminal of `words`. `leave` is called for an agent before the
+    refusal: it puts a candidate where one makes sense, and says so. Raises `GateClosed` for an agent.
     """
     if settings.gate.allow_agent:
         return
     agent = find_agent(environ, ancestors)
     if agent is None:
         return
-    waits = leave() if leave is not None else ""
+    left = leave() if leave is not None else Left("")
     said = f"this is for a person to do, and {agent.host} runs it ({agent.sign})"
-    raise GateClosed(f"{said}{'; ' if waits else ''}{waits}: run `{command}` in a terminal of your own")
+    line = command(left.words or words)
+    raise GateClosed(f"{said}{'; ' if left.said else ''}{left.said}: run `{line}` in a terminal of your own")

@@ -17,6 +17,7 @@ from hikidashi.drawer.person import (
     NO_MARKERS,
     PROGRAMS,
     Ancestor,
+    Left,
     Marker,
     find_agent,
     require_person,
@@ -108,33 +109,40 @@ def settings() -> Settings:
 
 
 def test_a_person_passes_and_nothing_is_left(settings: Settings) -> None:
-    require_person(settings, "hikidashi approve 7K2QF", leave=_not_called, environ={}, ancestors=NOBODY)
+    require_person(settings, " ".join, ["approve", "7K2QF"], leave=_not_called, environ={}, ancestors=NOBODY)
 
 
-def _not_called() -> str:
+def _not_called() -> Left:
     raise AssertionError("nothing is left for a person who passes")
 
 
-def test_an_agent_is_refused_with_the_command_and_what_waits(settings: Settings) -> None:
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        (Left(""), ": run `hk write port 3000` in a terminal of your own"),
+        (Left("two go on waiting"), "; two go on waiting: run `hk write port 3000` in a terminal of your own"),
+        (Left("7K2QF waits", ("approve", "7K2QF")), "; 7K2QF waits: run `hk approve 7K2QF` in a terminal of your own"),
+    ],
+)
+def test_an_agent_is_refused_with_the_command_and_what_waits(settings: Settings, left: Left, said: str) -> None:
     with pytest.raises(GateClosed) as caught:
         require_person(
             settings,
-            "hikidashi -C /home/mika/shop write port 3000 --type fact",
-            leave=lambda: "candidate 7K2QF waits",
+            lambda words: f"hk {' '.join(words)}",
+            ["write", "port", "3000"],
+            leave=lambda: left,
             environ={"CLAUDECODE": "1"},
             ancestors=NOBODY,
         )
-    assert str(caught.value) == (
-        "this is for a person to do, and Claude Code runs it (CLAUDECODE is set); candidate 7K2QF waits: "
-        "run `hikidashi -C /home/mika/shop write port 3000 --type fact` in a terminal of your own"
-    )
+    assert str(caught.value) == f"this is for a person to do, and Claude Code runs it (CLAUDECODE is set){said}"
     assert caught.value.exit_code == 14
 
 
 def test_the_user_s_own_file_opens_the_gate(home: Path) -> None:
     user_file().parent.mkdir(parents=True)
     user_file().write_text("[gate]\nallow_agent = true\n")
-    require_person(load_settings(None, environ={}), "hikidashi trust", environ={"CLAUDECODE": "1"}, ancestors=NOBODY)
+    settings = load_settings(None, environ={})
+    require_person(settings, " ".join, ["trust"], leave=_not_called, environ={"CLAUDECODE": "1"}, ancestors=NOBODY)
 
 
 def test_an_agent_s_environment_does_not_open_it() -> None:
