@@ -158,7 +158,8 @@ def _same_target(row: dict[str, Any], one: Shown) -> bool:
 
 def classified_evidence(told: Classified, root: Path) -> tuple[list[Shown], list[Shown]]:
     """What `classify` found: capabilities, and rules."""
-    capabilities, rules = [], []
+    capabilities: list[Shown] = []
+    rules: list[Shown] = []
     for candidate in told.candidates.values():
         for seen in candidate.sightings:
             name = Path(seen.path).relative_to(root).as_posix()
@@ -260,6 +261,8 @@ def main() -> int:
     parser.add_argument("--mistakes", action="store_true", help="list what was wrong, missed and trapped")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     arguments = parser.parse_args()
+    if not (arguments.folder / "labels.json").is_file():
+        parser.error(f"{arguments.folder} holds no labels.json: give a folder of labelled sessions")
     told = measure(arguments.folder, arguments.project)
     if arguments.json:
         print(json.dumps(_figures(told)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final
 
 from hikidashi.capture.grammar import Invocation
@@ -183,12 +184,12 @@ def _after(positionals: tuple[str, ...], words: tuple[str, ...]) -> tuple[str, .
     return None
 
 
+@lru_cache(maxsize=16_384)  # a few thousand pairs are most of a day's work
 def matches(positional: str, word: str) -> bool:
     """Whether a typed word is one of a row's alternatives; a file counts by its name too."""
     name = positional.rpartition("/")[2]
     return any(
-        positional == choice
-        or name == choice
+        choice in (positional, name)
         or ("*" in choice and (fnmatchcase(positional, choice) or fnmatchcase(name, choice)))
         for choice in word.split("|")
     )

@@ -14,12 +14,13 @@ from typing import Any, Final
 
 from hikidashi.capture.calls import Called, called, is_call_of
 from hikidashi.capture.evidence import Evidence, Nothing
-from hikidashi.capture.grammar import Invocation, Reading, read_line
+from hikidashi.capture.grammar import Invocation, Reading
 from hikidashi.capture.judge import Judgement, LineEnd, judge, line_end
 from hikidashi.capture.passages import Place, cut, one_line
 from hikidashi.capture.promotion import CHAINED, Grown, Step, draft_of, key_of, sighting_of
 from hikidashi.capture.shell import MAX_COMMAND
 from hikidashi.capture.targets import Where, target_of
+from hikidashi.capture.told import parsed, told
 from hikidashi.capture.tool_rows import toolbox
 from hikidashi.capture.toolbox import Call, Tool, Toolbox, pattern
 from hikidashi.capture.work import EDIT_TOOLS, SHELL_TOOLS
@@ -37,8 +38,8 @@ MAX_STEPS: Final = 12
 MAX_KEYS: Final = 60
 MAX_WAITING: Final = 8
 
-#: Characters of a command that is kept, and of the line of output that tells its end.
-_TOLD: Final = 300
+#: Characters of a command that is kept of a call that shows nothing, and of the output's line that tells the end.
+MAX_TOLD: Final = 300
 _SAID: Final = 200
 
 #: Commands that bring new files, and the word of one that did not.
@@ -106,16 +107,16 @@ class Promotion:
         shown, why = self._ran(event, line) if line else ([], "")
         self._changed = self._changed or _changes(line, event)
         if self.explain and line and not any(evidence.outcome == "ok" for evidence in shown):
-            told = next((f"{e.tool} {e.outcome}: {e.said}" for e in shown), why)
-            command = cut(one_line(redact(line)), _TOLD)
-            self.nothings.append(Nothing(line=_call_line(event), command=command, why=told))
+            why = next((f"{e.tool} {e.outcome}: {e.said}" for e in shown), why)
+            command = cut(one_line(redact(line)), MAX_TOLD)
+            self.nothings.append(Nothing(line=_call_line(event), command=command, why=why))
         return shown
 
     def _ran(self, event: Event, line: str) -> tuple[list[Evidence], str]:
         shows, confirms = self.box.may_show(line), bool(self._waiting) and self.box.may_confirm(line)
         if not shows and not confirms:
             return [], "it calls no tool that can show something"
-        reading = _read(line)
+        reading = parsed(line)
         end = line_end(event, reading)
         if isinstance(end, str):
             return [], end
@@ -137,7 +138,7 @@ class Promotion:
                 if not judgement.outcome:
                     whys.append(f"{one.tool.name}: {judgement.why}")
                     continue
-                command = _told(line)[number]
+                command = told(line)[number]
                 evidence = self._evidence(event, invocation, one, judgement, end, command)
                 if judgement.outcome == "ok" and one.call.after_change and not self._take_change():
                     whys.append(f"{one.tool.name}: nothing was changed before it")
@@ -310,9 +311,6 @@ def _folder(path: str) -> str:
     return redact(path.rstrip("/"))
 
 
-_read: Final = lru_cache(maxsize=1_024)(read_line)
-
-
 def _changes(line: str, event: Event) -> bool:
     """Whether a shell call may have brought new files."""
     return event.outcome == "ok" and _CHANGES.search(line) is not None and not _UNCHANGED.search(event.text)
@@ -332,31 +330,6 @@ def _same(one: Evidence, other: Evidence) -> bool:
 
 def _search(signs: tuple[str, ...], target: str, output: str) -> bool:
     return any(pattern(sign.replace("{target}", re.escape(target))).search(output) for sign in signs)
-
-
-@lru_cache(maxsize=256)
-def _told(line: str) -> list[str]:
-    """Each invocation in one line, redacted.
-
-    The line is redacted as it was typed: taking it apart loses the quotes and blanks that give a secret away.
-    """
-    clean = redact(line)
-    invocations = _read(line).invocations
-    if clean != line:
-        other = _read(clean).invocations
-        if [one.words[:1] for one in other] == [one.words[:1] for one in invocations]:
-            invocations = other
-    return [cut(one_line(redact(_typed(invocation))), _TOLD) for invocation in invocations]
-
-
-def _typed(invocation: Invocation) -> str:
-    """An invocation as it could be typed."""
-    words = [
-        word if word and not set(word) & set(" '\"\n\t;&|<>()") else shlex.quote(word) for word in invocation.words
-    ]
-    environ = [f"{name}={shlex.quote(value) if ' ' in value else value}" for name, value in invocation.environ.items()]
-    typed = " ".join([*environ, *words])
-    return f"ssh {invocation.host} {shlex.quote(typed)}" if invocation.via == "ssh" and words[:1] != ["ssh"] else typed
 
 
 def _probe(call: Call, target: str) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ class Evidence:
     #: ISO 8601.
     at: str
     session_id: str
-    #: The command in one line, without wrappers, filters and redirections.
+    #: The command in one line as it can be typed again, with what made ready for it, without what selects its output.
     command: str
     #: The line of the output that says how it ended; '' when none does.
     said: str

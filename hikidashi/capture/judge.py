@@ -131,7 +131,7 @@ class _Case:
             self.success += success
             # At an exit code of 0 one tool's word for failure may be another's for something else.
             self.failed += failed if self.code != 0 else ()
-        self.sign = found(self.success, self.output)
+        self.sign = found(self.success, self.output, last=True)
         self.passed = self.sign is not None and self.code == 0
 
     def judged(self) -> Judgement:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
@@ -44,6 +45,14 @@ _TOLD: Final[dict[Verb, str]] = {
 }
 
 
+#: Statements that change or destroy data: nothing to repeat when one only wants to know whether it works.
+_HARMS: Final = re.compile(
+    r"\b(?:drop|delete|truncate|flush(?:all|db)?|update|insert|alter|grant|revoke|create|reset|--force|-f)\b",
+    re.IGNORECASE,
+)
+_COUNTED: Final = re.compile(r"\b(\d{1,3}(?:,\d{3})+|\d{1,7})(?: tests?)? (?:pass|ok)")
+
+
 @dataclass(slots=True, kw_only=True)
 class Step:
     """A success that later ones may rest on."""
@@ -77,7 +86,11 @@ class Grown:
         if joins and self.chain:
             if evidence.command not in self.chain:
                 self.chain.append(evidence.command)
-        else:
+        elif (
+            not self.chain
+            or evidence.verb in CHAINED
+            or _rank(evidence) <= _ranked(self.verb, self.chain[-1], self.said)
+        ):
             steps = [step.command for step in before if step.verb in CHAINED.get(evidence.verb, ())]
             self.chain = [*dict.fromkeys([*steps[-3:], evidence.command])]
             self.said, self.at, self.line, self.uuid = evidence.said, evidence.at, evidence.line, evidence.uuid
@@ -88,6 +101,16 @@ class Grown:
     def to_state(self) -> dict[str, Any]:
         """The form in JSON."""
         return asdict(self)
+
+
+def _rank(evidence: Evidence) -> tuple[bool, int, int]:
+    return _ranked(evidence.verb, evidence.command, evidence.said)
+
+
+def _ranked(verb: Verb, command: str, said: str) -> tuple[bool, int, int]:
+    """How well a call shows how something is done, best first: without harm, most tests, shortest."""
+    passed = _COUNTED.search(said) if verb == "test" else None
+    return _HARMS.search(command) is not None, -int(passed[1].replace(",", "")) if passed else 0, len(command)
 
 
 def key_of(verb: Verb, target: str) -> str:

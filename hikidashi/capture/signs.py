@@ -93,11 +93,20 @@ _SAID_FALSE: Final = re.compile(
 
 def is_cut(output: str) -> bool:
     """Whether the host shows a part of the output only."""
-    return _CUT.search(output) is not None
+    return ("[…" in output or "[..." in output or "<persisted" in output) and _CUT.search(output) is not None
+
+
+#: A word of each kind of line that the patterns above look for: most outputs have none.
+_REFUSAL_WORDS: Final = (
+    "not found", "syntax error", "parse error", "unexpected EOF", "unmatched", "no matches", "bad substitution",
+    "not recognized", "No such file",
+)  # fmt: skip
 
 
 def shell_refusal(output: str) -> str:
     """The line by which a shell says that it ran nothing of a name; '' when none does."""
+    if not any(word in output for word in _REFUSAL_WORDS):
+        return ""
     match = _SHELL_REFUSAL.search(output)
     return line_of(output, match) if match else ""
 
@@ -143,7 +152,9 @@ def said_false(output: str) -> bool:
 
 
 def line_of(text: str, match: re.Match[str]) -> str:
-    """The line of `text` where a match begins, in one line of at most 300 characters."""
-    start = text.rfind("\n", 0, match.start() + 1) + 1 if match.group()[:1] != "\n" else match.start() + 1
-    end = text.find("\n", start)
-    return " ".join(text[start : end if end >= 0 else len(text)].split())[:300]
+    """The line of `text` that a match is about, in one line of at most 300 characters, without what frames it."""
+    found = match.group()
+    at = match.start() + len(found) - len(found.lstrip())
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    return " ".join(text[start : end if end >= 0 else len(text)].split()).strip(" =-─━*│|")[:300]

@@ -46,6 +46,8 @@ def target_of(called: Called, invocation: Invocation, output: str, where: Where)
     for finder in (*called.call.target, "project"):
         target = clean_target(_find(finder, called, invocation, output, where), case_blind=called.tool.case_blind)
         if target:
+            if target == "localhost" and called.call.verb == "connect-db":
+                target = f"{called.tool.name}@localhost"  # two databases of one machine are two targets
             elsewhere = invocation.host and finder in ("folder", "project")
             return _on(invocation.host, target) if elsewhere else target
     return clean_target(invocation.host) or called.tool.name

@@ -27,7 +27,7 @@ _TARGETS: Final = ("out:", "arg:", "stdin:", "option:", "env:", "word:", "fixed:
 _PLAIN_TARGETS: Final = frozenset({"git-remote", "host", "folder", "project"})
 
 _TOOL_KEYS: Final[Mapping[str, type]] = {
-    "programs": list, "takes_value": list, "dash_words": bool, "tasks": bool, "case_blind": bool,
+    "programs": list, "takes_value": list, "needs": list, "dash_words": bool, "tasks": bool, "case_blind": bool,
     "aliases": list, "source": str, "failed": list, "denied": list, "nothing": list,
     "probe": list, "calls": list,
 }  # fmt: skip
@@ -143,7 +143,7 @@ def _tool(name: str, table: Any, where: str) -> Tool:
         aliases=_texts(table, "aliases", where),
         source=table.get("source", ""),
         calls=calls,
-        needs=_needs(calls),
+        needs=frozenset(_texts(table, "needs", where)) or _needs(programs, calls),
     )
 
 
@@ -231,7 +231,21 @@ def _targets(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
     return targets
 
 
-def _needs(calls: tuple[Call, ...]) -> frozenset[str] | None:
+def _needs(programs: tuple[tuple[str, ...], ...], calls: tuple[Call, ...]) -> frozenset[str] | None:
+    """Words one of which is in every line that can show something; None when there are no such words."""
+    needs: set[str] = set()
+    for program in programs:
+        if len(program) > 1:  # `docker compose`, `python manage.py`
+            needs.add(program[-1])
+        else:
+            called = _calls_need(calls)
+            if called is None:
+                return None
+            needs |= called
+    return frozenset(needs) if all(WORDS.fullmatch(need) for need in needs) else None
+
+
+def _calls_need(calls: tuple[Call, ...]) -> set[str] | None:
     needs: set[str] = set()
     for call in calls:
         for words in call.match:
@@ -239,4 +253,4 @@ def _needs(calls: tuple[Call, ...]) -> frozenset[str] | None:
             if plain is None:
                 return None
             needs.update(plain.split("|"))
-    return frozenset(needs) if all(WORDS.fullmatch(need) for need in needs) else None
+    return needs

@@ -11,6 +11,7 @@ import pytest
 
 from hikidashi.capture.evidence import VERBS
 from hikidashi.capture.tool_rows import FOLDER, LANGUAGES, load_toolbox, read_tools, toolbox
+from hikidashi.capture.toolbox import pattern, sure_letters
 from hikidashi.errors import CorruptData
 from tests.tool_cases import all_cases, given, run_case
 
@@ -58,6 +59,41 @@ def test_every_verb_has_words_in_eight_languages() -> None:
     assert set(rows) == set(VERBS)
     for verb, row in rows.items():
         assert all(row.get(language) for language in LANGUAGES), verb
+
+
+def test_looking_for_letters_first_loses_no_sign() -> None:
+    signs = {
+        sign
+        for tool in toolbox().tools.values()
+        for call in tool.calls
+        for sign in (*call.success, *call.failed, *call.denied, *call.nothing)
+    }
+    outputs = [case.get("output", "") for _, case in ALL]
+    hits = 0
+    for sign in signs:
+        letters, any_case = sure_letters(sign)
+        for output in outputs:
+            if pattern(sign).search(output):
+                hits += 1
+                assert letters in (output.lower() if any_case else output), sign
+    assert hits > 100
+
+
+@pytest.mark.parametrize(
+    ("sign", "letters"),
+    [
+        ("^To github", ("To github", False)),
+        (r"^ok\b.*\(cached\)$", ("(cached)", False)),
+        ("one|another", ("", False)),
+        ("colou?r", ("colo", False)),
+        ("ab{2}c", ("a", False)),
+        ("(?:maybe) this[xy]z", (" this", False)),
+        ("(?i)Done at LAST", ("done at last", True)),
+        ("a (?i:b) long one", ("", False)),
+    ],
+)
+def test_the_letters_that_a_sign_is_sure_to_have(sign: str, letters: tuple[str, bool]) -> None:
+    assert sure_letters(sign) == letters
 
 
 _GOOD: dict[str, Any] = {"verb": "deploy", "match": ["up"], "success": ["^done"]}
