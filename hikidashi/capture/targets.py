@@ -67,6 +67,8 @@ def _find(finder: str, called: Called, invocation: Invocation, output: str, wher
             return _group(rest, output)
         case "arg":
             return next((text for text in (_group(rest, word) for word in words) if text), "")
+        case "line":
+            return _group(rest, called.arguments.text)
         case "stdin":
             return _group(rest, invocation.stdin or "")
         case "option":

@@ -23,7 +23,7 @@ VERBS_FILE: Final = "verbs.toml"
 
 LANGUAGES: Final = ("en", "ja", "zh", "ko", "es", "de", "fr", "pt")
 
-_TARGETS: Final = ("out:", "arg:", "stdin:", "option:", "env:", "word:", "fixed:")
+_TARGETS: Final = ("out:", "arg:", "line:", "stdin:", "option:", "env:", "word:", "fixed:")
 _PLAIN_TARGETS: Final = frozenset({"git-remote", "host", "folder", "project"})
 
 _TOOL_KEYS: Final[Mapping[str, type]] = {
@@ -117,7 +117,7 @@ def _check_regexes(call: Call, where: str) -> None:
     signs = [*call.success, *call.failed, *call.denied, *call.nothing]
     signs += [sign.replace("{target}", "x") for sign in call.confirm]
     signs += [text[1:-1] for text in call.requires + call.unless if is_regex(text)]
-    signs += [text.partition(":")[2] for text in call.target if text.startswith(("out:", "arg:", "stdin:"))]
+    signs += [text.partition(":")[2] for text in call.target if text.startswith(("out:", "arg:", "line:", "stdin:"))]
     for sign in signs:
         try:
             pattern(sign)
