@@ -40,8 +40,9 @@ may have a table in several files: its calls then stand under one name, each wit
     joins = false                true: a step after another call of the verb (`invalidate` after an upload), whose
                                  candidate it joins where there is one
     target = ["option:--bucket"] tried in order: `out:REGEX` over the output, `arg:REGEX` over each word,
-                                 `line:REGEX` over all of them in one line, `stdin:REGEX`, `option:NAME` (`a|b`), `env:NAME`, `word:N` (Nth positional after
-                                 the match), `fixed:TEXT`, `git-remote`, `host`, `folder`, `project`
+                                 `line:REGEX` over all of them in one line, `stdin:REGEX`, `option:NAME`
+                                 (`a|b`), `env:NAME`, `word:N` (Nth positional after the match), `fixed:TEXT`,
+                                 `git-remote`, `host`, `folder`, `project`
     after_change = false         true: a restart alone brings nothing new, so it counts only after the session changed
                                  something (an edit, a pull, a copy, a build)
     probe = ["aws", "…"]         the cheapest harmless check; `{target}` is put in; [] for none
