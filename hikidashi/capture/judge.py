@@ -164,7 +164,7 @@ class _Case:
             return signs.test_failure(self.output, passed=self.passed)
         if signs.said_false(self.output):
             return "the answer says that it failed"
-        if verb in ("build", "package"):
+        if verb in ("build", "package") or self.call.runs:
             return signs.build_failure(self.output, passed=self.passed)
         return ""
 

@@ -47,7 +47,7 @@ _TOLD: Final[dict[Verb, str]] = {
 
 #: Statements that change or destroy data: nothing to repeat when one only wants to know whether it works.
 _HARMS: Final = re.compile(
-    r"\b(?:drop|delete|truncate|flush(?:all|db)?|update|insert|alter|grant|revoke|create|reset|--force|-f)\b",
+    r"\b(?:drop|delete|truncate|flush(?:all|db)?|update|insert|alter|grant|revoke|create|reset)\b",
     re.IGNORECASE,
 )
 _COUNTED: Final = re.compile(r"\b(\d{1,3}(?:,\d{3})+|\d{1,7})(?: tests?)? (?:pass|ok)")
