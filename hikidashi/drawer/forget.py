@@ -24,7 +24,7 @@ from hikidashi.drawer.index import purge_index, unindex_fact
 from hikidashi.drawer.refusals import is_forgotten, note_forgotten
 from hikidashi.errors import Busy, HikidashiError, StorageFailure
 
-__all__ = ["WAIT_SECONDS", "Forgotten", "forget_key", "is_known"]
+__all__ = ["WAIT_SECONDS", "Forgotten", "clean_files", "forget_key", "is_known"]
 
 #: How long forgetting waits for readers that keep the write-ahead log.
 WAIT_SECONDS: Final = 10.0
@@ -80,7 +80,7 @@ def forget_key(
         if found:
             note_forgotten(connection, scope=scope, key=key, at=at)
             purge_index(connection)
-    left = _cleaned(connection, wait_seconds) if found or again else None
+    left = clean_files(connection, wait_seconds) if found or again else None
     return Forgotten(
         key=key,
         scope=scope,
@@ -93,8 +93,11 @@ def forget_key(
     )
 
 
-def _cleaned(connection: sqlite3.Connection, wait_seconds: float) -> HikidashiError | None:
-    """Steps 2 and 3; gives why they did not end, None when they did."""
+def clean_files(connection: sqlite3.Connection, wait_seconds: float) -> HikidashiError | None:
+    """Leave no bytes of deleted rows in the database's files: steps 2 and 3 above.
+
+    Gives why they did not end, None when they did.
+    """
     try:
         with _waiting(connection, wait_seconds), database_errors(database_name(connection)):
             deadline = time.monotonic() + wait_seconds

@@ -142,14 +142,14 @@ def test_a_writer_in_the_way_keeps_the_files_but_not_the_fact(
 ) -> None:
     learn(drawer)
     other = connect(path)
-    clean = forgetting._cleaned
+    clean = forgetting.clean_files
 
     def blocked(connection: sqlite3.Connection, seconds: float) -> HikidashiError | None:
         with transaction(other):
             other.execute("INSERT INTO meta VALUES ('busy', '1')")
             return clean(connection, seconds)
 
-    monkeypatch.setattr(forgetting, "_cleaned", blocked)
+    monkeypatch.setattr(forgetting, "clean_files", blocked)
     assert "locked by another process" in str(drawer.forget(KEY, wait_seconds=0.1).left)
     other.close()
     assert drawer.find(KEY) is None
