@@ -25,8 +25,10 @@ def read_line(text: str) -> Reading:
     read and `broken` said.
     """
     walk = Walk()
-    if "\0" in text:
-        text = text.replace("\0", " ")
+    if not text.isascii():  # a lone surrogate, as broken logs have it, is no character
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    if "\0" in text or "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\0", " ")
     dialect = dialect_of(text)
     if dialect == "sh":
         walk.text(text, Place(), Shell())

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from hikidashi.capture.grammar_parts import AndOr, Compound, Part, Pipeline, Script, Simple
+from hikidashi.capture.grammar_reading import Code
 from hikidashi.capture.grammar_state import Place, Shell, change_folder
-from hikidashi.capture.grammar_tree import AndOr, Compound, Part, Pipeline, Script, Simple
+from hikidashi.capture.grammar_wrappers import Stripped
 from hikidashi.capture.vocabulary import word_list
 
-__all__ = ["BUILTINS", "builtin", "deciding", "harmless", "leaves", "may_exit", "never_zero"]
+__all__ = ["BUILTINS", "after_exit", "builtin", "chain_codes", "deciding", "ends_shell", "harmless", "wrapped"]
 
 #: Commands that are taken to work, so that what stands behind their `&&` surely ran.
 _HARMLESS: Final = word_list(
@@ -49,32 +51,42 @@ def _words(statement: AndOr) -> list[str]:
     return [word.raw.strip("\"'") for word in part.words] if isinstance(part, Simple) else []
 
 
-def deciding(script: Script) -> tuple[int, bool]:
-    """Index of the statement whose code the script ends with, -1 when none decides (`exit 0`); and whether it is only
-    the code of its first program.
+def deciding(script: Script) -> tuple[int, bool, bool]:
+    """Index of the statement whose code the script ends with, -1 when none decides (`exit 0`).
 
     `cmd; exit $?` and `cmd; rc=$?; …; exit $rc` end with the code of `cmd`, and so does
-    `cmd | tail; exit ${PIPESTATUS[0]}`.
+    `cmd | tail; exit ${PIPESTATUS[0]}`. Further, whether it is only the code of its first program; and whether the
+    script surely gets as far as that `exit`.
     """
     last = len(script) - 1
     words = _words(script[last]) if script else []
     if not words or words[0] not in ("exit", "return"):
-        return last, False
+        return last, False, True
     code = words[1] if len(words) > 1 else "$?"
     if code in _CODES:
-        return last - 1, code != "$?"
+        return last - 1, code != "$?", True
     name = code.strip("${}")
     for number in range(last - 1, 0, -1):
         part = _lone(script[number].pipelines[0])
-        if isinstance(part, Simple) and not part.words:
-            for assigned, word in part.assignments:
-                if assigned == name:
-                    value = word.raw.strip("\"'")
-                    return (number - 1, value != "$?") if value in _CODES else (-1, False)
-    return -1, False
+        for assigned, word in part.assignments if isinstance(part, Simple) and not part.words else ():
+            if assigned == name:
+                value, between = word.raw.strip("\"'"), script[number + 1 : last]
+                if value not in _CODES or any(map(_may_exit, between)):
+                    return -1, False, True
+                return number - 1, value != "$?", all(map(_plain, between))
+    return -1, False, True
 
 
-def never_zero(pipeline: Pipeline, depth: int = 0) -> bool:
+def _plain(statement: AndOr) -> bool:
+    """Whether a statement leaves `set -e` as it is."""
+    parts = [part for pipeline in statement.pipelines for part in pipeline.parts]
+    return all(
+        isinstance(part, Simple) and (not part.words or part.words[0].raw not in ("set", "eval", ".", "source"))
+        for part in parts
+    )
+
+
+def _never_zero(pipeline: Pipeline, depth: int = 0) -> bool:
     """Whether a pipeline behind `||` surely ends with something else than 0: `exit 1`, `false`, `{ …; exit 1; }`."""
     part = _lone(pipeline)
     if isinstance(part, Simple) and part.words:
@@ -88,21 +100,32 @@ def never_zero(pipeline: Pipeline, depth: int = 0) -> bool:
         return words[1].isdecimal() and int(words[1][:9]) != 0
     if isinstance(part, Compound) and part.kind in ("group", "subshell") and part.scripts and depth < _MAX_LOOK:
         script = part.scripts[0]
-        return bool(script) and not script[-1].operators and never_zero(script[-1].pipelines[0], depth + 1)
+        return bool(script) and not script[-1].operators and _never_zero(script[-1].pipelines[0], depth + 1)
     return False
 
 
-def leaves(pipeline: Pipeline, depth: int = 0) -> bool:
+def _leaves(pipeline: Pipeline, depth: int = 0) -> bool:
     """Whether a pipeline that never ends with 0 ends the whole shell too (`exit`, not `false` or a subshell)."""
     part = _lone(pipeline)
     if isinstance(part, Simple) and part.words:
         return part.words[0].raw == "exit"
     if isinstance(part, Compound) and part.kind == "group" and part.scripts and part.scripts[0] and depth < _MAX_LOOK:
-        return leaves(part.scripts[0][-1].pipelines[0], depth + 1)
+        return _leaves(part.scripts[0][-1].pipelines[0], depth + 1)
     return False
 
 
-def may_exit(statement: AndOr, depth: int = 0) -> bool:
+def ends_shell(statement: AndOr) -> bool:
+    """Whether `set -e` ends the shell whenever the statement ends with another code than 0.
+
+    Not in a list of `&&` and `||`, nor for a group or an `if`, whose code may come from such a list inside.
+    """
+    if statement.operators or statement.background or statement.pipelines[0].negated:
+        return False
+    parts = statement.pipelines[0].parts
+    return bool(parts) and (isinstance(parts[-1], Simple) or parts[-1].kind == "subshell")
+
+
+def _may_exit(statement: AndOr, depth: int = 0) -> bool:
     """Whether an `exit` or `return` stands in a branch of a statement, so that what follows may not run."""
     for number, pipeline in enumerate(statement.pipelines):
         if number and statement.operators[number - 1] == "||" and harmless(statement.pipelines[number - 1]):
@@ -113,7 +136,7 @@ def may_exit(statement: AndOr, depth: int = 0) -> bool:
                     return True
                 continue
             inside = part.scripts if part.kind not in ("subshell", "function") and depth < _MAX_LOOK else []
-            if any(may_exit(inner, depth + 1) for script in inside for inner in script):
+            if any(_may_exit(inner, depth + 1) for script in inside for inner in script):
                 return True
     return False
 
@@ -130,7 +153,10 @@ def builtin(words: list[str], place: Place, shell: Shell) -> None:
         if shell.stack:
             shell.before, shell.folder = shell.folder, shell.stack.pop()
     elif name == "set":
+        errexit, pipefail = shell.errexit, shell.pipefail
         _set(words, shell)
+        if place.branch and (errexit, pipefail) != (shell.errexit, shell.pipefail):
+            shell.shaky, shell.errexit, shell.pipefail = True, False, False
     elif name in ("export", "declare", "typeset", "local", "readonly"):
         _declare(words, shell)
     elif name in ("unset", "read", "mapfile", "readarray", "getopts"):
@@ -138,8 +164,11 @@ def builtin(words: list[str], place: Place, shell: Shell) -> None:
             shell.known.pop(word, None)
             if name == "unset":
                 shell.exported.pop(word, None)
-    elif name in ("exit", "exec") and place.sure and not place.background and (name == "exit" or len(words) > 1):
-        shell.ended = True
+    elif name in ("exit", "exec"):
+        shell.left = True
+        code = words[1] if len(words) > 1 else "$?"
+        failing = place.failed if code == "$?" else code.isdecimal() and int(code[:9]) != 0
+        shell.left_well |= name == "exec" or not failing
 
 
 def _set(words: list[str], shell: Shell) -> None:
@@ -169,3 +198,41 @@ def _declare(words: list[str], shell: Shell) -> None:
             continue
         if exports:
             shell.exported[name] = value if given else shell.known[name]
+
+
+def after_exit(place: Place, shell: Shell) -> Place:
+    """The place of what stands behind an `exit` that may have run."""
+    if shell.left_well:
+        return place._replace(sure=False, code="unknown", shell_code="unknown")
+    return place._replace(sure=False)
+
+
+def chain_codes(statement: AndOr, place: Place) -> list[Code]:
+    """What the line's end says of each pipeline of `a && b || c`: told from the last to the first."""
+    pipelines, operators = statement.pipelines, statement.operators
+    codes, code = [place.code], place.code
+    for number in range(len(operators) - 1, -1, -1):
+        if operators[number] == "&&":
+            code = "zero" if code != "unknown" else "unknown"
+        else:
+            codes[-1] = "unknown"
+            if _never_zero(pipelines[number + 1]):
+                known = place.shell_code if _leaves(pipelines[number + 1]) else code
+                code = "zero" if known != "unknown" else "unknown"
+            else:
+                code = "unknown"
+        codes.append(code)
+    codes.reverse()
+    return codes
+
+
+def wrapped(stripped: Stripped, place: Place) -> Place:
+    """What wrappers change about an end."""
+    for wrapper in stripped.wrappers:
+        if wrapper in ("nohup", "setsid"):
+            place = place._replace(background=True)
+        elif wrapper == "xargs":
+            place = place._replace(sure=False, code="zero" if place.code != "unknown" else "unknown", stdin=None)
+        elif wrapper == "watch":
+            place = place._replace(code="unknown")
+    return place

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Final
 
 from hikidashi.capture.grammar_calls import Call, inner_calls
-from hikidashi.capture.grammar_ends import BUILTINS, builtin, deciding, harmless, leaves, may_exit, never_zero
+from hikidashi.capture.grammar_ends import (
+    BUILTINS,
+    after_exit,
+    builtin,
+    chain_codes,
+    deciding,
+    ends_shell,
+    harmless,
+    wrapped,
+)
 from hikidashi.capture.grammar_heredocs import lift
 from hikidashi.capture.grammar_notes import Notes
+from hikidashi.capture.grammar_parts import AndOr, Compound, Part, Pipeline, Script, Simple, Word
 from hikidashi.capture.grammar_reading import Code, Dialect
 from hikidashi.capture.grammar_state import (
     Place,
@@ -19,7 +30,7 @@ from hikidashi.capture.grammar_state import (
     redirected,
     worse,
 )
-from hikidashi.capture.grammar_tree import AndOr, Compound, Part, Pipeline, Script, Simple, Word, parse
+from hikidashi.capture.grammar_tree import parse
 from hikidashi.capture.grammar_windows import placed
 from hikidashi.capture.grammar_words import SPECIAL, unquote
 from hikidashi.capture.grammar_wrappers import Stripped, strip
@@ -37,6 +48,9 @@ _MAX_NESTING: Final = 8
 MAX_TEXT: Final = 1_000_000
 MAX_PARSED: Final = 20_000
 
+#: Seconds that the parser may take for one line, far more than any needs that people write.
+_MAX_SECONDS: Final = 0.5
+
 #: Characters of a variable's value that are put in for it: a line could double it again and again.
 _MAX_VALUE: Final = 300
 
@@ -49,6 +63,8 @@ class Walk(Notes):
     def __init__(self) -> None:
         super().__init__()
         self.nesting = 0
+        #: Until when long texts are parsed (`time.monotonic`).
+        self.until = time.monotonic() + _MAX_SECONDS
         #: Characters parsed so far, and redirections met.
         self.parsed = 0
         self.redirections = 0
@@ -56,8 +72,6 @@ class Walk(Notes):
         self.bodies: dict[str, str] = {}
         #: The words being walked were expanded outside: their substitutions have been followed.
         self.expanded = False
-        #: The line holds an `exit`.
-        self.exits = False
 
     def text(self, text: str, place: Place, shell: Shell, *, expanded: bool = False) -> None:
         """Read a script: the line itself, or a text inside it that a shell is given."""
@@ -67,15 +81,14 @@ class Walk(Notes):
         lifted = lift(text[:MAX_TEXT])
         room = MAX_PARSED - self.parsed // 4
         self.parsed += len(lifted.text)
-        script, broken = parse(lifted.text[: max(room, 0)])
+        script, broken = parse(lifted.text[: max(room, 0)], self.until)
         self.broken |= broken or len(lifted.text) > room or len(text) > MAX_TEXT
         self.nesting += 1
-        outer = self.bodies, self.expanded, self.exits
+        outer = self.bodies, self.expanded
         self.expanded |= expanded
-        self.exits = "exit" in text or "exec" in text or "return" in text
         self.bodies = {f"{lifted.mark}{n}": body for n, body in enumerate(lifted.bodies)}
         self.script(script, place, shell)
-        self.bodies, self.expanded, self.exits = outer
+        self.bodies, self.expanded = outer
         self.nesting -= 1
 
     def windows(self, text: str, dialect: Dialect, place: Place, shell: Shell) -> None:
@@ -91,60 +104,58 @@ class Walk(Notes):
 
     def script(self, script: Script, place: Place, shell: Shell) -> None:
         """Statements one after the other."""
-        decides, head = deciding(script)
+        decides, head, exact = deciding(script)
         for number, statement in enumerate(script):
             if self.full:
                 return
+            code: Code = "unknown"
             if number == decides:
-                code: Code = place.code if decides == len(script) - 1 else place.shell_code
-            elif shell.errexit and not place.tested and not statement.operators and not statement.background:
+                code = place.code if decides == len(script) - 1 else place.shell_code
+                if code == "last" and (not exact or (decides < len(script) - 1 and (shell.errexit or shell.shaky))):
+                    code = "zero"
+            if code == "unknown" and shell.errexit and not place.tested and ends_shell(statement):
                 code = "zero" if place.shell_code != "unknown" else "unknown"
-            else:
-                code = "unknown"
-            sure = place.sure and not shell.ended
-            there = place
-            if code != place.code or sure != place.sure:
-                there = place._replace(code=code, sure=sure)
-            self.and_or(statement, there._replace(head=True) if head and number == decides else there, shell)
-            if not place.sure:
-                continue
-            fails = shell.errexit and not place.tested and not all(map(harmless, statement.pipelines))
-            if fails or (self.exits and may_exit(statement)):
+            there = place if code == place.code else place._replace(code=code)
+            if head and number == decides:
+                there = there._replace(head=True)
+            self.and_or(statement, there, shell)
+            if number == 0 and place.failed:
+                place = place._replace(failed=False)
+            if shell.left:
+                place = after_exit(place, shell)
+            if place.sure and (shell.errexit or shell.shaky) and not all(map(harmless, statement.pipelines)):
                 place = place._replace(sure=False)
 
     def and_or(self, statement: AndOr, place: Place, shell: Shell) -> None:
-        """Pipelines joined by `&&` and `||`, from the last to the first as far as exit codes go."""
+        """Pipelines joined by `&&` and `||`."""
         pipelines, operators = statement.pipelines, statement.operators
         if statement.background:
-            place = place._replace(code="unknown", background=True)
+            place = place._replace(code="unknown", shell_code="unknown", background=True)
             shell = shell.copy()
         if not operators:
             self.pipeline(pipelines[0], place, shell)
             return
-        codes, code = [place.code], place.code
-        for number in range(len(operators) - 1, -1, -1):
-            if operators[number] == "&&":
-                code = "zero" if code != "unknown" else "unknown"
-            elif never_zero(pipelines[number + 1]):
-                known = place.shell_code if leaves(pipelines[number + 1]) else code
-                code = "zero" if known != "unknown" else "unknown"
-                codes[-1] = "unknown"
-            else:
-                code, codes[-1] = "unknown", "unknown"
-            codes.append(code)
-        codes.reverse()
-        sure = place.sure
+        codes, sure, works = chain_codes(statement, place), place.sure, True
         for number, pipeline in enumerate(pipelines):
             operator = operators[number - 1] if number else ""
+            works = works and (not number or harmless(pipelines[number - 1]))
+            sure = sure and operator != "||" and works
+            there = place._replace(code=codes[number], sure=sure)
+            if number < len(operators):
+                there = there._replace(tested=True)
+            if number:
+                shell_code = place.shell_code if codes[number] != "unknown" else "unknown"
+                branch = place.branch or operator == "||" or not works
+                there = there._replace(failed=operator == "||", shell_code=shell_code, branch=branch)
+            if shell.left:
+                there = after_exit(there, shell)
             if operator == "||":
-                sure = False
-            elif operator == "&&":
-                sure = sure and harmless(pipelines[number - 1])
-            last = number == len(pipelines) - 1
-            within = shell if operator != "||" else shell.copy()
-            self.pipeline(
-                pipeline, place._replace(code=codes[number], sure=sure, tested=place.tested or not last), within
-            )
+                within = shell.copy()
+                self.pipeline(pipeline, there, within)
+                if not works:
+                    shell.learn(within)
+            else:
+                self.pipeline(pipeline, there, shell)
 
     def pipeline(self, pipeline: Pipeline, place: Place, shell: Shell) -> None:
         """Commands joined by `|`: each but a lone one runs in a subshell."""
@@ -161,23 +172,24 @@ class Walk(Notes):
             return unquote(raw, shell.known)
 
         places = [place._replace(code="unknown", head=False) if place.head else place]
+        steady = place.code == "last"
         for number in range(len(parts) - 1, 0, -1):
             behind, words = places[-1], filter_words(parts[number], unquoted)
             code: Code = "unknown"
             if shell.pipefail and place.code != "unknown":
-                steady = behind.code == "last" and words[:1] and words[0] in _NEVER_FAIL
-                code = "last" if steady else "zero"
+                steady = steady and words[:1] != () and words[0] in _NEVER_FAIL
+                code = "last" if steady and number == 1 else "zero"
             output = worse(behind.output, filter_output(parts[number], words, unquoted))
             file = behind.file if output == behind.output else None
             places.append(behind._replace(code=code, output=output, filters=(words, *behind.filters), file=file))
-        if shell.pipefail and place.code == "last" and places[1].code == "last":
-            places[0] = place._replace(code="zero")
+        if place.code == "last" and (shell.shaky or shell.pipefail):
+            places[0] = places[0]._replace(code="zero")
         if place.head:
             places[-1] = places[-1]._replace(code=place.code)
         places.reverse()
         fed: str | None = place.stdin
         for part, own in zip(parts, places, strict=True):
-            self.part(part, own._replace(stdin=fed), shell.copy())
+            self.part(part, own._replace(stdin=fed, shell_code=own.code, branch=False), shell.copy())
             fed = self.fed(part, shell)
 
     def fed(self, part: Part, shell: Shell) -> str | None:
@@ -214,14 +226,22 @@ class Walk(Notes):
                 self.script(script, place, shell)
         elif part.kind == "subshell":
             for script in part.scripts:
-                self.script(script, place._replace(shell_code=place.code), shell.copy())
+                self.script(script, place._replace(shell_code=place.code, branch=False), shell.copy())
         else:
             if part.name:
                 shell.known.pop(part.name, None)
             for number, script in enumerate(part.scripts):
                 sure = place.sure and number == 0 and (part.kind == "if" or len(part.scripts) > 1) and not part.name
-                inside = place._replace(code="unknown", sure=sure, tested=place.tested or part.kind == "if")
-                self.script(script, inside, shell.copy())
+                inside = place._replace(
+                    code="unknown",
+                    shell_code="unknown",
+                    sure=sure,
+                    tested=place.tested or part.kind == "if",
+                    branch=place.branch or number > 0,
+                )
+                within = shell.copy()
+                self.script(script, inside, within)
+                shell.learn(within)
 
     def redirects(self, part: Part, place: Place, shell: Shell) -> Place:
         """The place of a command whose redirections count, and the substitutions in them."""
@@ -255,8 +275,10 @@ class Walk(Notes):
             return
         for script in word.scripts:
             inside = place._replace(code=code, shell_code=code, output="gone", filters=(), stdin=None, file=None)
-            inside = inside._replace(tested=True)  # `set -e` is off in there
-            self.script(script, inside, shell.copy())
+            inside = inside._replace(branch=False)
+            within = shell.copy()
+            within.errexit = False  # bash turns it off in there
+            self.script(script, inside, within)
 
     def simple(self, part: Simple, place: Place, shell: Shell) -> None:
         """A simple command: what its words run first, then itself."""
@@ -323,11 +345,12 @@ class Walk(Notes):
         if name in shell.functions and self.nesting < _MAX_NESTING:
             self.add(Stripped(words=words), place, shell, environ)
             self.nesting += 1
-            self.script(shell.functions[name], place._replace(code="unknown", sure=False), shell)
+            inside = place._replace(code="unknown", shell_code="unknown", sure=False, branch=True)
+            self.script(shell.functions[name], inside, shell)
             self.nesting -= 1
             return
         stripped = strip(words)
-        place = _wrapped(stripped, place)
+        place = wrapped(stripped, place)
         self.add(stripped, place, shell, environ)
         if name in BUILTINS:
             builtin(words, place, shell)
@@ -342,12 +365,13 @@ class Walk(Notes):
         if inner.via:
             within = Shell(functions={})
             place = place._replace(host=inner.host, via=inner.via, sure=False)
-        place = place._replace(
-            shell_code=place.code, stdin=inner.stdin, wrappers=(*place.wrappers, *outer.wrappers, *inner.wrappers)
-        )
+        place = place._replace(stdin=inner.stdin, wrappers=(*place.wrappers, *outer.wrappers, *inner.wrappers))
         if inner.background:
             place = place._replace(background=True, code="unknown")
-        within.errexit, within.pipefail = inner.errexit, inner.pipefail
+        if not inner.same_shell:
+            within.errexit, within.pipefail, within.shaky = inner.errexit, inner.pipefail, False
+            within.left = within.left_well = False
+            place = place._replace(shell_code=place.code, tested=False, branch=False)
         if inner.script is not None and inner.dialect != "sh":
             self.windows(inner.script, inner.dialect, place, within)
         elif inner.script is not None:
@@ -356,15 +380,3 @@ class Walk(Notes):
             self.nesting += 1
             self.call(list(inner.words), place, within, {}, live)
             self.nesting -= 1
-
-
-def _wrapped(stripped: Stripped, place: Place) -> Place:
-    """What wrappers change about an end."""
-    for wrapper in stripped.wrappers:
-        if wrapper in ("nohup", "setsid"):
-            place = place._replace(background=True)
-        elif wrapper == "xargs":
-            place = place._replace(sure=False, code="zero" if place.code != "unknown" else "unknown", stdin=None)
-        elif wrapper == "watch":
-            place = place._replace(code="unknown")
-    return place

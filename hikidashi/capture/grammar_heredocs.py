@@ -18,6 +18,8 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 
+_LEADING_TABS: Final = re.compile(r"^\t+", re.MULTILINE)
+
 #: Contexts inside quotes end with their own quote; more of them than this is not a person's line.
 _MAX_DEPTH: Final = 200
 
@@ -46,18 +48,16 @@ class Lifted:
 
 def _take_body(text: str, at: int, delimiter: str, dash: bool) -> tuple[str, int]:
     """The body that starts at `at`, and where the text goes on after its closing line."""
-    lines: list[str] = []
-    while at < len(text):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        line = text[at:end]
-        bare = line.lstrip("\t") if dash else line
-        if bare.rstrip("\r") == delimiter:
-            return "".join(lines), end
-        # `EOF)` closes nothing in a real shell, but `EOF` alone with blanks around is what people mean.
-        lines.append(bare + "\n")
-        at = end + 1
-    return "".join(lines), len(text)
+    # Blanks behind the closing word close nothing in a real shell; people mean it though.
+    tabs = r"\t*" if dash else ""
+    closing = re.compile(rf"^{tabs}{re.escape(delimiter)}[ \t\r]*$", re.MULTILINE)
+    close = closing.search(text, at)
+    body = text[at : close.start()] if close else text[at:]
+    if dash:
+        body = _LEADING_TABS.sub("", body)
+    if body and body[-1] != "\n":
+        body += "\n"
+    return body, close.end() if close else len(text)
 
 
 class _Scan:

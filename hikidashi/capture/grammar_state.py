@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from hikidashi.capture.grammar_parts import Compound, Part, Redirect, Script, Simple
 from hikidashi.capture.grammar_reading import Code, Output, Via
-from hikidashi.capture.grammar_tree import Compound, Part, Redirect, Script, Simple
 from hikidashi.capture.grammar_wrappers import program_name
 from hikidashi.capture.vocabulary import word_list
 
@@ -35,6 +35,10 @@ class Place(NamedTuple):
     stdin: str | None = None
     #: The file its output went to, and whether it was added to what stood there.
     file: tuple[str, bool, int] | None = None
+    #: It stands in a branch of its shell: what it sets may not be set behind it.
+    branch: bool = False
+    #: It stands behind `||`: what ran before it failed.
+    failed: bool = False
     #: The code is that of the pipeline's first program (`exit ${PIPESTATUS[0]}`).
     head: bool = False
 
@@ -54,8 +58,12 @@ class Shell:
     functions: dict[str, Script] = field(default_factory=dict)
     #: `exec > file`: what became of all later output.
     output: Output = "shown"
-    #: An `exit` that surely ran is behind us.
-    ended: bool = False
+    #: An `exit` that may have run is behind us: what follows may not have run; and if it may have ended the shell with
+    #: 0, a line's end with 0 proves nothing of what follows.
+    left: bool = False
+    left_well: bool = False
+    #: A branch that may not have run changed `set -e` or `pipefail`.
+    shaky: bool = False
 
     def copy(self) -> Shell:
         """The state of a subshell."""
@@ -69,7 +77,18 @@ class Shell:
             pipefail=self.pipefail,
             functions=dict(self.functions),
             output=self.output,
+            left=self.left,
+            left_well=self.left_well,
+            shaky=self.shaky,
         )
+
+    def learn(self, branch: Shell) -> None:
+        """Take over from a branch what holds for the whole shell: it may have been left there."""
+        self.left |= branch.left
+        self.left_well |= branch.left_well
+        self.functions.update(branch.functions)
+        if branch.shaky > self.shaky or branch.errexit != self.errexit or branch.pipefail != self.pipefail:
+            self.shaky, self.errexit, self.pipefail = True, False, False
 
 
 def change_folder(shell: Shell, target: str) -> None:

@@ -8,92 +8,25 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
+from hikidashi.capture.grammar_parts import AndOr, Compound, Kind, Part, Pipeline, Redirect, Script, Simple, Word
 from hikidashi.capture.grammar_words import has_substitution
 from hikidashi.capture.vocabulary import word_list
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["AndOr", "Compound", "Part", "Pipeline", "Redirect", "Script", "Simple", "Word", "parse"]
+__all__ = ["parse"]
 
 #: Brackets within brackets that are followed; what is deeper is said as broken.
 _MAX_DEPTH: Final = 40
 
 
-@dataclass(slots=True)
-class Word:
-    """One word as it is written, and the scripts its substitutions run."""
-
-    raw: str
-    scripts: Sequence[Script] = ()
-
-
-@dataclass(slots=True)
-class Redirect:
-    """`2> file`, `<<< text`: the descriptor as written ('' for none), the operator, the word after it."""
-
-    descriptor: str
-    operator: str
-    target: Word
-
-
-@dataclass(slots=True)
-class Simple:
-    """A simple command: assignments, words, redirections."""
-
-    words: list[Word] = field(default_factory=list)
-    assignments: list[tuple[str, Word]] = field(default_factory=list)
-    redirects: list[Redirect] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Compound:
-    """A command that holds scripts: `( … )`, `{ …; }`, `if`, loops, `case`, a function, `[[ … ]]`."""
-
-    kind: Literal["subshell", "group", "if", "loop", "case", "function", "test"]
-    #: In their order: of `if` and loops the condition first.
-    scripts: list[Script] = field(default_factory=list)
-    #: Words that stand in its head (`for x in …`, `case …`).
-    words: list[Word] = field(default_factory=list)
-    #: A function's name, a loop's variable.
-    name: str = ""
-    redirects: list[Redirect] = field(default_factory=list)
-
-
-Part = Simple | Compound
-
-
-@dataclass(slots=True)
-class Pipeline:
-    """Commands joined by `|`."""
-
-    parts: list[Part] = field(default_factory=list)
-    negated: bool = False
-
-
-@dataclass(slots=True)
-class AndOr:
-    """Pipelines joined by `&&` and `||`: one operator fewer than pipelines."""
-
-    pipelines: list[Pipeline]
-    operators: list[str]
-    background: bool = False
-
-
-Script = list[AndOr]
-
-
 #: Bytes up to which any text is parsed in some milliseconds, whatever it is.
 _SHORT: Final = 2_000
-
-#: Seconds after which the parser is called off. It needs a few milliseconds for any line that people write, but time
-#: that grows with the square of the pipes in one pipeline.
-_MAX_SECONDS: Final = 0.5
 
 #: A place-holder, as documentation and redacted sessions have it: `<token>`. The shell would take it for redirections.
 _PLACEHOLDER: Final = re.compile(r"<([A-Za-z][\w .:-]*)>")
@@ -104,17 +37,16 @@ _TIMED: Final = re.compile(r"((?:^|[\n;&|(])[ \t]*)time\s+(?:-p\s+)?(?=[({])")
 
 
 @cache
-def _parser() -> Callable[[bytes], Node | None]:
+def _parser() -> Callable[[bytes, float], Node | None]:
     """The parser, loaded when the first line is read: only capture needs it."""
     import tree_sitter
     import tree_sitter_bash
 
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
-    def parse_bytes(source: bytes) -> Node | None:
+    def parse_bytes(source: bytes, until: float) -> Node | None:
         if len(source) <= _SHORT:
             return parser.parse(source).root_node
-        until = time.monotonic() + _MAX_SECONDS
         try:
             return parser.parse(
                 lambda offset, _: source[offset : offset + 8_192],
@@ -135,7 +67,10 @@ _SILENT: Final = word_list(
     "comment ; ;; ;& ;;& ( ) { } then fi do done in esac if while until for select case elif else ` $( <( >( (( ))",
 ) | {"\n"}
 
-_COMPOUNDS: Final[dict[str, Literal["subshell", "group", "if", "loop", "case", "function", "test"]]] = {
+#: Words that are never a program unless the grammar erred.
+_RESERVED: Final = word_list("{ } if then elif else fi for while until do done case esac select function")
+
+_COMPOUNDS: Final[dict[str, Kind]] = {
     "subshell": "subshell",
     "compound_statement": "group",
     "do_group": "group",
@@ -163,8 +98,9 @@ class _Builder:
         self.live = has_substitution(text)
         #: Place-holders like `<token>` stand in private characters.
         self.shielded = False
+        self.lines = b"\n" in source
         self.depth = 0
-        self.too_deep = False
+        self.misread = False
 
     def text(self, node: Node) -> str:
         if self.ascii:
@@ -176,7 +112,7 @@ class _Builder:
         """The statements that a list of nodes makes; a node is a statement of its own unless it is a separator."""
         found: Script = []
         if self.depth >= _MAX_DEPTH:
-            self.too_deep = True
+            self.misread = True
             return found
         self.depth += 1
         for node in nodes:
@@ -188,14 +124,14 @@ class _Builder:
                 flat: list[Part | str] = []
                 self.flatten(node, kind, flat)
                 if flat:
-                    found.append(_grouped(flat))
+                    found += _grouped(flat)
         self.depth -= 1
         return found
 
     def flatten(self, node: Node, kind: str, flat: list[Part | str]) -> None:
         """Lay a statement's commands and operators out in a row."""
         if kind == "command":
-            flat.append(self.simple(node))
+            self.simple(node, flat)
         elif kind in _OPERATORS:
             flat.append(_OPERATORS[kind])
         elif kind in ("list", "pipeline", "negated_command", "redirected_statement", "ERROR"):
@@ -213,36 +149,46 @@ class _Builder:
 
     def flatten_children(self, node: Node, flat: list[Part | str]) -> None:
         if self.depth >= _MAX_DEPTH:
-            self.too_deep = True
+            self.misread = True
             return
         self.depth += 1
         for child in node.children:
             kind = child.type
             if kind in ("file_redirect", "herestring_redirect", "heredoc_redirect"):
-                if not flat or isinstance(flat[-1], str):
-                    flat.append(Simple())
-                last = flat[-1]
-                assert not isinstance(last, str)
-                self.redirect(child, last)
+                self.redirect(child, flat)
             elif kind in ("&", ";") and node.type == "ERROR":
                 flat.append(";")
             elif kind not in _SILENT:
                 self.flatten(child, kind, flat)
         self.depth -= 1
 
-    def simple(self, node: Node) -> Simple:
+    def simple(self, node: Node, flat: list[Part | str]) -> None:
+        """A simple command. Behind `a | b |` the grammar may take the next line's words for arguments: they are not."""
         made = Simple()
+        flat.append(made)
+        end = node.start_byte
         for child in node.children:
+            if self.lines and self.new_line(end, child.start_byte):
+                made = Simple()
+                flat += [";", made]
+                if self.text(child) == "!":
+                    flat[-1:] = ["!", made]
+                    end = child.end_byte
+                    continue
+            end = child.end_byte
             kind = child.type
             if kind in ("word", "command_name"):
                 made.words.append(self.word(child))
+            elif kind == "subshell" and flat[-1] is made and not made.words and len(flat) > 1:  # on the next line
+                flat[-1] = self.compound(child, kind)
             elif kind == "variable_assignment":
                 made.assignments.append(self.assignment(child))
             elif kind in ("file_redirect", "herestring_redirect", "heredoc_redirect"):
-                self.redirect(child, made)
+                made = self.redirect(child, flat)
             elif kind != "comment":
                 made.words.append(self.word(child))
-        return made
+            if len(made.words) == 1 and made.words[0].raw in _RESERVED:  # `! { …; }`: it takes `{` for a program
+                self.misread = True
 
     def assignment(self, node: Node) -> tuple[str, Word]:
         word = self.word(node)
@@ -275,20 +221,37 @@ class _Builder:
                 waiting += reversed(current.children)
         return found
 
-    def redirect(self, node: Node, part: Part) -> None:
-        """Note a redirection. The grammar takes `cmd > file word` for two targets: the second is an argument."""
-        descriptor, operator = "", ""
-        target: Word | None = None
+    def new_line(self, end: int, start: int) -> bool:
+        """Whether a line ends between two bytes, and is not continued."""
+        return b"\n" in self.source[end:start].replace(b"\\\n", b"")
+
+    def redirect(self, node: Node, flat: list[Part | str]) -> Simple:
+        """Note a redirection of the last command, and give the command that what follows belongs to.
+
+        The grammar takes `cmd > file word` for two targets: the second is an argument, or the next line's command.
+        """
+        part = flat[-1] if flat else ";"
+        if isinstance(part, str):
+            part = Simple()
+            flat.append(part)
+        made = Redirect(descriptor="", operator="", target=Word(""))
+        part.redirects.append(made)
+        simple = part if isinstance(part, Simple) else Simple()
         for child in node.children:
             if child.type == "file_descriptor":
-                descriptor = self.text(child)
+                made.descriptor = self.text(child)
             elif not child.is_named:
-                operator = operator or child.type
-            elif target is None:
-                target = self.word(child)
-            elif isinstance(part, Simple):
-                part.words.append(self.word(child))
-        part.redirects.append(Redirect(descriptor=descriptor, operator=operator, target=target or Word(raw="")))
+                made.operator = made.operator or child.type
+            elif not made.target.raw:
+                made.target = self.word(child)
+                end = child.end_byte
+            else:
+                if self.lines and self.new_line(end, child.start_byte):
+                    simple = Simple()
+                    flat += [";", simple]
+                simple.words.append(self.word(child))
+                end = child.end_byte
+        return simple
 
     def compound(self, node: Node, kind: str) -> Compound:
         made = Compound(kind=_COMPOUNDS[kind])
@@ -333,37 +296,47 @@ class _Builder:
         close()
 
 
-def _grouped(flat: list[Part | str]) -> AndOr:
+def _grouped(flat: list[Part | str]) -> list[AndOr]:
     """Commands and operators in a row, grouped as the shell does: `|` binds closer than `&&` and `||`."""
     made = AndOr(pipelines=[Pipeline()], operators=[])
+    found = [made]
     for item in flat:
         if not isinstance(item, str):
             made.pipelines[-1].parts.append(item)
         elif item == "!":
             made.pipelines[-1].negated = not made.pipelines[-1].negated
+        elif item == ";":
+            made = AndOr(pipelines=[Pipeline()], operators=[])
+            found.append(made)
         elif item != "|" and made.pipelines[-1].parts:
             made.operators.append(item)
             made.pipelines.append(Pipeline())
-    if not made.pipelines[-1].parts and made.operators:
-        made.pipelines.pop()
-        made.operators.pop()
-    return made
+    for made in found:
+        if not made.pipelines[-1].parts and made.operators:
+            made.pipelines.pop()
+            made.operators.pop()
+    return found
 
 
-def parse(text: str) -> tuple[Script, bool]:
-    """The statements of `text`, and whether the grammar found an error, nesting too deep to follow, or no end."""
+def parse(text: str, until: float) -> tuple[Script, bool]:
+    """The statements of `text`, and whether the grammar found an error, nesting too deep to follow, or
+    no end.
+
+    A long text is given up at `until` (of `time.monotonic`), and its beginning read instead: the parser needs a few
+    milliseconds for any line that people write, but some texts cost it the square of their length.
+    """
     if "time" in text:
         text = _TIMED.sub(r"\1", text)
     source = text.encode("utf-8", "replace")
-    root = _parser()(source)
+    root = _parser()(source, until)
     if root is None:
-        return parse(text[: _SHORT // 4])[0], True
+        return parse(text[: _SHORT // 4], until)[0], True
     builder = _Builder(source, text)
     if root.has_error and "\ue000" not in text:
         shielded = _PLACEHOLDER.sub("\ue000\\1\ue001", text).encode("utf-8", "replace")
-        again = _parser()(shielded) if len(shielded) > len(source) else None
+        again = _parser()(shielded, until) if len(shielded) > len(source) else None
         if again is not None and not again.has_error:
             root, builder = again, _Builder(shielded, text)
             builder.shielded = True
     script = builder.script(root.children)
-    return script, root.has_error or builder.too_deep
+    return script, root.has_error or builder.misread

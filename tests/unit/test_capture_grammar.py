@@ -53,7 +53,7 @@ ENDS = {
     "set -e\na && b\nc": ["unknown: set -e", "unknown: a", "unknown?: b", "last?: c"],
     "a | tail -3": ["unknown filtered: a", "last: tail -3"],
     "set -o pipefail; a | tail -3": ["unknown: set -o pipefail", "last filtered: a", "zero: tail -3"],
-    "set -o pipefail; a | grep x": ["unknown: set -o pipefail", "zero filtered: a", "last: grep x"],
+    "set -o pipefail; a | grep x": ["unknown: set -o pipefail", "zero filtered: a", "zero: grep x"],
     "a 2>&1 | tee log": ["unknown: a", "last: tee log"],
     "a | grep -q x": ["unknown gone: a", "last: grep -q x"],
     "! a": ["unknown negated: a"],
