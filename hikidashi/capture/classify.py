@@ -65,8 +65,11 @@ def command_line(event: Event) -> str:
 class Promotion:
     """Takes the events of one transcript, in order."""
 
-    def __init__(self, host: str, *, path: str = "", explain: bool = False, box: Toolbox | None = None) -> None:
-        self.host, self.path, self.explain = host, path, explain
+    def __init__(
+        self, host: str, *, path: str = "", explain: bool = False, copies: bool = False, box: Toolbox | None = None
+    ) -> None:
+        #: `copies`: events that another file told count too; who takes the sightings knows them by their anchors.
+        self.host, self.path, self.explain, self._copies = host, path, explain, copies
         self._box = box
         self._session = ""
         self._root = ""
@@ -79,7 +82,8 @@ class Promotion:
         self._waiting: list[tuple[Evidence, str, int, bool]] = []
         #: Keys with new sightings, and the sightings, since `drafts` was asked.
         self._fresh: dict[str, list[Sighting]] = {}
-        self._failures: list[Sighting] = []
+        #: Failed and denied calls, each with what it said.
+        self._failures: list[tuple[Sighting, str]] = []
         #: With `explain`: the shell calls that gave no success, and why. The taker empties it.
         self.nothings: list[Nothing] = []
 
@@ -130,6 +134,9 @@ class Promotion:
         shown, why = self._judge(event, line, reading, end)
         return confirmed + shown, why
 
+    def _repeats(self, event: Event) -> bool:
+        return event.repeat and not self._copies
+
     def _judge(self, event: Event, line: str, reading: Reading, end: LineEnd) -> tuple[list[Evidence], str]:
         shown: list[Evidence] = []
         whys: list[str] = []
@@ -143,11 +150,11 @@ class Promotion:
                 if judgement.outcome == "ok" and one.call.after_change and not self._take_change():
                     whys.append(f"{one.tool.name}: nothing was changed before it")
                 elif judgement.outcome == "ok" and one.call.confirm:
-                    self._wait(evidence, one.tool, one.call, repeat=event.repeat)
+                    self._wait(evidence, one.tool, one.call, repeat=self._repeats(event))
                     whys.append(f"{one.tool.name}: it waits for a look that confirms it")
                 elif not any(_same(evidence, other) for other in shown):
                     shown.append(evidence)
-                    self._note(evidence, repeat=event.repeat, joins=one.call.joins)
+                    self._note(evidence, repeat=self._repeats(event), joins=one.call.joins)
         return shown, "; ".join(dict.fromkeys(whys)) or "no call in it can show something"
 
     def _judged(self, invocation: Invocation, end: LineEnd, reading: Reading) -> list[tuple[Called, Judgement]]:
@@ -215,7 +222,7 @@ class Promotion:
                 continue
             elif end.code in (0, None) and _search(call.confirm, evidence.target, end.output):
                 confirmed.append(evidence)
-                self._note(evidence, repeat=repeat and event.repeat, joins=call.joins)
+                self._note(evidence, repeat=repeat and self._repeats(event), joins=call.joins)
             else:
                 kept.append(waiting)
         self._waiting = kept
@@ -232,7 +239,8 @@ class Promotion:
         key = key_of(evidence.verb, evidence.target)
         if evidence.outcome != "ok":
             if not repeat:
-                self._failures.append(sighting_of(key, evidence, host=self.host, path=self.path))
+                sighting = sighting_of(key, evidence, host=self.host, path=self.path)
+                self._failures.append((sighting, evidence.said))
             return
         if joins:
             earlier = next((step.key for step in reversed(self._steps) if step.verb == evidence.verb), "")
@@ -266,8 +274,8 @@ class Promotion:
             if key in self._grown
         ]
 
-    def failures(self) -> list[Sighting]:
-        """Failed and denied calls since the last call, for the keys that know them."""
+    def failures(self) -> list[tuple[Sighting, str]]:
+        """Failed and denied calls since the last call, each with what it said, for the keys that know them."""
         failures, self._failures = self._failures, []
         return failures
 

@@ -252,7 +252,7 @@ def test_failures_are_told_apart_from_what_works() -> None:
     taker = promotion()
     for event in calls({"command": "skiff sail --to north", "exit": 1, "output": "no papers"}, SAILED):
         taker.feed(event)
-    assert [(one.key, one.outcome, one.line) for one in taker.failures()] == [("deploy:north", "denied", 0)]
+    assert [(one.key, one.outcome, one.line) for one, _said in taker.failures()] == [("deploy:north", "denied", 0)]
     assert [draft.key for draft, _ in taker.drafts()] == ["deploy:north"]
     assert not taker.failures()
     assert not taker.drafts()
