@@ -138,10 +138,11 @@ class _Case:
         denial = found(self.call.denied, self.output)
         if denial is not None and not self.passed:
             return Judgement(outcome="denied", said=signs.line_of(self.output, denial))
-        failure = self._failure()
+        failure = self._failure(passed=True)
         empty = "" if failure else self._empty()
         if empty:
             return _nothing(empty)
+        failure = failure or self._failure(passed=self.passed)
         if self.code is not None and self.code not in self.call.exits:
             if self.invocation.ran == "maybe" and not failure:
                 return _nothing("it failed, or something before it did")
@@ -155,17 +156,18 @@ class _Case:
             return Judgement(outcome="ok", said=signs.line_of(self.output, self.sign))
         return Judgement(outcome="ok")
 
-    def _failure(self) -> str:
+    def _failure(self, *, passed: bool) -> str:
+        """The line that tells of a failure; with `passed` mere complaints are not heard."""
         sign = found(self.failed, self.output)
         if sign is not None:
             return signs.line_of(self.output, sign)
         verb = self.call.verb
         if verb == "test":
-            return signs.test_failure(self.output, passed=self.passed)
+            return signs.test_failure(self.output, passed=passed)
         if signs.said_false(self.output):
             return "the answer says that it failed"
         if verb in ("build", "package") or self.call.runs:
-            return signs.build_failure(self.output, passed=self.passed)
+            return signs.build_failure(self.output, passed=passed)
         return ""
 
     def _empty(self) -> str:
