@@ -179,9 +179,10 @@ def _rest(tool: Tool, call: Call, positionals: tuple[str, ...]) -> tuple[str, ..
 def _after(positionals: tuple[str, ...], words: tuple[str, ...]) -> tuple[str, ...] | None:
     if len(positionals) < len(words):
         return None
-    if all(matches(positional, word) for positional, word in zip(positionals, words, strict=False)):
-        return positionals[len(words) :]
-    return None
+    for positional, word in zip(positionals, words, strict=False):
+        if positional != word and not matches(positional, word):
+            return None
+    return positionals[len(words) :]
 
 
 @lru_cache(maxsize=16_384)  # a few thousand pairs are most of a day's work

@@ -17,9 +17,9 @@ from hikidashi.capture.evidence import Evidence, Nothing
 from hikidashi.capture.grammar import Invocation, Reading
 from hikidashi.capture.judge import Judgement, LineEnd, judge, line_end
 from hikidashi.capture.passages import Place, cut, one_line
-from hikidashi.capture.promotion import CHAINED, Grown, Step, draft_of, key_of, sighting_of
+from hikidashi.capture.promotion import CHAINED, Grown, Step, draft_of, key_of, of_project, sighting_of
 from hikidashi.capture.shell import MAX_COMMAND
-from hikidashi.capture.targets import Where, target_of
+from hikidashi.capture.targets import Where, folder_name, target_of
 from hikidashi.capture.told import parsed, told
 from hikidashi.capture.tool_rows import toolbox
 from hikidashi.capture.toolbox import Call, Tool, Toolbox, pattern
@@ -236,7 +236,8 @@ class Promotion:
 
     def _note(self, evidence: Evidence, *, repeat: bool, joins: bool) -> None:
         """Remember what was shown, and what there is to tell of it."""
-        key = key_of(evidence.verb, evidence.target)
+        target = of_project(evidence.verb, evidence.target, folder_name(self._root))
+        key = key_of(evidence.verb, target)
         if evidence.outcome != "ok":
             if not repeat:
                 sighting = sighting_of(key, evidence, host=self.host, path=self.path)
@@ -245,11 +246,12 @@ class Promotion:
         if joins:
             earlier = next((step.key for step in reversed(self._steps) if step.verb == evidence.verb), "")
             key = earlier if earlier in self._grown else key
-        grown = self._grown.pop(key, None) or Grown(verb=evidence.verb, target=evidence.target)
+        grown = self._grown.pop(key, None) or Grown(verb=evidence.verb, target=target)
         grown.add(evidence, self._before(key), joins=joins)
         self._grown[key] = grown
-        while len(self._grown) > MAX_KEYS:
-            del self._grown[next(iter(self._grown))]
+        settled = [known for known in self._grown if known not in self._fresh and known != key]
+        for known in settled[: len(self._grown) - MAX_KEYS] if len(self._grown) > MAX_KEYS else ():
+            del self._grown[known]
         self._steps = [
             *(step for step in self._steps[-MAX_STEPS + 1 :] if step.command != evidence.command),
             Step(verb=evidence.verb, key=key, command=evidence.command),
@@ -301,7 +303,7 @@ class Promotion:
         self._session, self._root, self._last_at = state["session"], state["root"], state["last_at"]
         self._changed = state["changed"]
         self._steps = [Step(verb=verb, key=key, command=command) for verb, key, command in state["steps"]]
-        self._grown = {key: Grown(**grown) for key, grown in state["grown"].items()}
+        self._grown = {key: Grown.from_state(grown) for key, grown in state["grown"].items()}
         self._waiting = [
             (
                 Evidence(**{**told, "probe": tuple(told["probe"]), "aliases": tuple(told["aliases"])}),

@@ -13,12 +13,16 @@ from hikidashi.capture.toolbox import Toolbox
 from hikidashi.drawer.fact import CONFIDENCE, MAX_KEY, Draft, Sighting, clean_key
 from hikidashi.source import Source
 
-__all__ = ["Grown", "Step", "draft_of", "key_of", "sighting_of"]
+__all__ = ["Grown", "Step", "draft_of", "key_of", "of_project", "sighting_of"]
 
 #: Characters of a body, of one command in it, and of a proof.
 MAX_BODY: Final = 600
 MAX_COMMAND: Final = 160
 MAX_PROOF: Final = 300
+
+#: Steps before a success that are told, and ways of doing one thing.
+MAX_STEPS: Final = 3
+MAX_WAYS: Final = 3
 
 #: Verbs whose success rests on steps before it, and the verbs of those steps.
 CHAINED: Final[dict[Verb, frozenset[Verb]]] = {
@@ -28,6 +32,9 @@ CHAINED: Final[dict[Verb, frozenset[Verb]]] = {
     "infra": frozenset({"auth"}),
     "package": frozenset({"build"}),
 }
+
+#: What is done to a project's parts is asked once for the project.
+_OF_PROJECT: Final[frozenset[Verb]] = frozenset({"build", "test", "package"})
 
 #: How a body begins.
 _TOLD: Final[dict[Verb, str]] = {
@@ -63,53 +70,71 @@ class Step:
 
 
 @dataclass(slots=True, kw_only=True)
+class Way:
+    """One way in which it worked: the commands in order, and how the last but joining one ended. Redacted."""
+
+    commands: list[str]
+    said: str
+    at: str
+    line: int
+    uuid: str
+    probe: list[str]
+
+
+@dataclass(slots=True, kw_only=True)
 class Grown:
     """What a session showed of one key so far. Redacted."""
 
     verb: Verb
     target: str
     tools: list[str] = field(default_factory=list)
-    #: The commands that worked, in order.
-    chain: list[str] = field(default_factory=list)
-    said: str = ""
-    at: str = ""
-    line: int = 0
-    uuid: str = ""
+    #: Tool and part -> the best way seen; one way only for what is done in steps.
+    ways: dict[str, Way] = field(default_factory=dict)
     count: int = 0
-    probe: list[str] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
 
     def add(self, evidence: Evidence, before: list[Step], *, joins: bool) -> None:
         """Take one more success, and the steps it rests on."""
         if evidence.tool not in self.tools:
             self.tools.append(evidence.tool)
-        if joins and self.chain:
-            if evidence.command not in self.chain:
-                self.chain.append(evidence.command)
-        elif (
-            not self.chain
-            or evidence.verb in CHAINED
-            or _rank(evidence) <= _ranked(self.verb, self.chain[-1], self.said)
-        ):
-            steps = [step.command for step in before if step.verb in CHAINED.get(evidence.verb, ())]
-            self.chain = [*dict.fromkeys([*steps[-3:], evidence.command])]
-            self.said, self.at, self.line, self.uuid = evidence.said, evidence.at, evidence.line, evidence.uuid
-            self.probe = list(evidence.probe)
         self.aliases = list(dict.fromkeys([*self.aliases, *evidence.aliases]))
         self.count += 1
+        chained = evidence.verb in CHAINED
+        name = "" if chained else f"{evidence.tool} {evidence.target}"
+        known = self.ways.get(name)
+        if joins and known is not None:
+            known.commands = list(dict.fromkeys([*known.commands, evidence.command]))
+            return
+        steps = [step.command for step in before if step.verb in CHAINED.get(evidence.verb, ())]
+        way = Way(
+            commands=list(dict.fromkeys([*steps[-MAX_STEPS:], evidence.command])),
+            said=evidence.said,
+            at=evidence.at,
+            line=evidence.line,
+            uuid=evidence.uuid,
+            probe=list(evidence.probe),
+        )
+        if known is None or chained or _rank(self.verb, way) <= _rank(self.verb, known):
+            self.ways[name] = way
+
+    def best(self) -> list[Way]:
+        """The ways, best first."""
+        return sorted(self.ways.values(), key=lambda way: _rank(self.verb, way))
 
     def to_state(self) -> dict[str, Any]:
         """The form in JSON."""
         return asdict(self)
 
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Grown:
+        """Read `to_state`'s form."""
+        return cls(**{**state, "ways": {name: Way(**way) for name, way in state["ways"].items()}})
 
-def _rank(evidence: Evidence) -> tuple[bool, int, int]:
-    return _ranked(evidence.verb, evidence.command, evidence.said)
 
-
-def _ranked(verb: Verb, command: str, said: str) -> tuple[bool, int, int]:
-    """How well a call shows how something is done, best first: without harm, most tests, shortest."""
-    passed = _COUNTED.search(said) if verb == "test" else None
+def _rank(verb: Verb, way: Way) -> tuple[bool, int, int]:
+    """How well a way shows how something is done, the best lowest: without harm, most tests, shortest."""
+    command = way.commands[-1]
+    passed = _COUNTED.search(way.said) if verb == "test" else None
     return _HARMS.search(command) is not None, -int(passed[1].replace(",", "")) if passed else 0, len(command)
 
 
@@ -122,18 +147,26 @@ def key_of(verb: Verb, target: str) -> str:
     return clean_key(key)
 
 
+def of_project(verb: Verb, target: str, root: str) -> str:
+    """The target that a key names: of what is built and tested the whole project, whichever part of it was."""
+    project, slash, _ = target.partition("/")
+    return project if verb in _OF_PROJECT and slash and project == root else target
+
+
 def draft_of(key: str, grown: Grown, box: Toolbox, *, host: str, session_id: str) -> Draft:
     """The draft of a key as it stands."""
+    ways = grown.best()
+    best = ways[0]
     source = Source(
-        host=host, session_id=session_id, lines=(grown.line, grown.line), uuids=(grown.uuid, grown.uuid), at=grown.at
+        host=host, session_id=session_id, lines=(best.line, best.line), uuids=(best.uuid, best.uuid), at=best.at
     )
     return Draft(
         key=key,
         type="capability",
-        body=_body(grown),
+        body=_body(grown, ways),
         confidence=CONFIDENCE["promotion"],
-        proof=_proof(grown),
-        probe=tuple(grown.probe),
+        proof=_proof(grown, best),
+        probe=tuple(best.probe),
         aliases=_aliases(grown, box),
         trust="tool",
         origin="promotion",
@@ -142,16 +175,18 @@ def draft_of(key: str, grown: Grown, box: Toolbox, *, host: str, session_id: str
     )
 
 
-def _body(grown: Grown) -> str:
+def _body(grown: Grown, ways: list[Way]) -> str:
     begin = _TOLD[grown.verb].format(target=grown.target, tools=" and ".join(grown.tools))
-    steps = [f"`{cut(command, MAX_COMMAND)}`" for command in grown.chain]
-    return cut(f"{begin}: {', then '.join(steps)}.", MAX_BODY)
+    told = [", then ".join(f"`{cut(command, MAX_COMMAND)}`" for command in way.commands) for way in ways[:MAX_WAYS]]
+    while len(told) > 1 and len(begin) + sum(map(len, told)) > MAX_BODY - 20:
+        told.pop()
+    return cut(f"{begin}: {'; or '.join(told)}.", MAX_BODY)
 
 
-def _proof(grown: Grown) -> str:
-    said = f"said `{grown.said}`" if grown.said else "ended with exit code 0"
+def _proof(grown: Grown, best: Way) -> str:
+    said = f"said `{best.said}`" if best.said else "ended with exit code 0"
     times = f", {grown.count} times in that session" if grown.count > 1 else ""
-    return cut(one_line(f"`{cut(grown.chain[-1], 80)}` {said} on {grown.at[:10]}{times}"), MAX_PROOF)
+    return cut(one_line(f"`{cut(best.commands[-1], 80)}` {said} on {best.at[:10]}{times}"), MAX_PROOF)
 
 
 def _aliases(grown: Grown, box: Toolbox) -> tuple[str, ...]:

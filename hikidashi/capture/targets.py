@@ -14,7 +14,7 @@ from hikidashi.capture.grammar import Invocation
 from hikidashi.capture.toolbox import pattern
 from hikidashi.redact import redact
 
-__all__ = ["Where", "clean_target", "place_name", "target_of"]
+__all__ = ["Where", "clean_target", "folder_name", "place_name", "target_of"]
 
 #: Characters of a target at most; a key has room for a verb besides.
 MAX_TARGET: Final = 120
@@ -103,15 +103,15 @@ def place_name(kind: str, invocation: Invocation, where: Where) -> str:
     """`folder`: the name of the folder a call ran in; `project`: of its project, with the part it ran in."""
     folder = _folder(invocation, where.cwd)
     if kind == "folder" or invocation.host:
-        return _name(folder) if not invocation.host or invocation.folder else ""
+        return folder_name(folder) if not invocation.host or invocation.folder else ""
     root = where.root
-    if not root or _name(root) == "":
-        return _name(folder)
+    if not root or folder_name(root) == "":
+        return folder_name(folder)
     if folder == root or not folder:
-        return _name(root)
+        return folder_name(root)
     if folder.startswith(root + "/"):
-        return f"{_name(root)}/{folder[len(root) + 1 :]}"
-    return _name(folder)
+        return f"{folder_name(root)}/{folder[len(root) + 1 :]}"
+    return folder_name(folder)
 
 
 def _folder(invocation: Invocation, cwd: str) -> str:
@@ -130,7 +130,8 @@ def _folder(invocation: Invocation, cwd: str) -> str:
     return "/".join(parts)
 
 
-def _name(folder: str) -> str:
+def folder_name(folder: str) -> str:
+    """The last part of a folder's path; '' for none."""
     return re.split(r"[/\\]", folder.rstrip("/\\"))[-1] if folder not in ("", "/", "~") else ""
 
 

@@ -219,6 +219,41 @@ def test_the_same_key_in_another_session_has_the_same_digest() -> None:
     assert one.body != other.body
 
 
+def test_the_parts_of_a_project_are_asked_about_once_with_the_best_way_of_each() -> None:
+    ((draft, sightings),) = drafts_of(
+        ok("cd hull && skiff float --all", "40 afloat, 40 passed"),
+        ok("cd hull && skiff float one", "1 afloat, 1 passed"),
+        ok("cd deck && skiff float", "9 afloat, 9 passed"),
+    )
+    assert draft.key == "test:shop"
+    assert draft.body == (
+        "The tests of shop run here with skiff: `cd hull && skiff float --all`; or `cd deck && skiff float`."
+    )
+    assert [one.target for one in sightings] == ["shop/hull", "shop/hull", "shop/deck"]
+
+
+def test_what_changes_data_is_not_what_is_told_to_repeat() -> None:
+    rows = {"quay": {"calls": [{"verb": "connect-db", "match": [""], "success": ["OK"], "target": ["fixed:quay"]}]}}
+    taker = Promotion("claude-code", box=Toolbox(read_tools(rows, "rows.toml"), {}))
+    for event in calls(ok("quay flushall", "OK"), ok("quay count boats in the harbour", "OK")):
+        taker.feed(event)
+    ((draft, _),) = taker.drafts()
+    assert draft.body.endswith("quay: `quay count boats in the harbour`.")
+
+
+def test_two_databases_of_one_machine_are_two_targets() -> None:
+    row = {"calls": [{"verb": "connect-db", "match": [""], "success": ["OK"], "target": ["fixed:localhost"]}]}
+    taker = Promotion("claude-code", box=Toolbox(read_tools({"quay": row, "dock": row}, "rows.toml"), {}))
+    for event in calls(ok("quay ping", "OK"), ok("dock ping", "OK")):
+        taker.feed(event)
+    assert [draft.key for draft, _ in taker.drafts()] == ["connect-db:quay@localhost", "connect-db:dock@localhost"]
+
+
+def test_many_keys_between_two_drains_lose_nothing() -> None:
+    drafts = drafts_of(*(ok(f"skiff sail --to port{number}", f"landed at port{number}") for number in range(80)))
+    assert len(drafts) == 80
+
+
 def test_long_commands_make_no_long_bodies() -> None:
     steps = [ok(f"skiff plank {'x' * 300}{number}") for number in range(5)]
     drafts = drafts_of(*steps, ok(f"skiff sail --to north {'y' * 3_000}", "landed at north"))
