@@ -72,8 +72,14 @@ def _together(one: Tool, other: Tool) -> Tool:
         aliases=tuple(dict.fromkeys(one.aliases + other.aliases)),
         source=one.source or other.source,
         calls=one.calls + other.calls,
-        needs=one.needs | other.needs if one.needs is not None and other.needs is not None else None,
+        needs={**other.needs, **one.needs, **_both_need(one, other)},
     )
+
+
+def _both_need(one: Tool, other: Tool) -> dict[str, frozenset[str] | None]:
+    shared = one.needs.keys() & other.needs.keys()
+    pairs = {program: (one.needs[program], other.needs[program]) for program in shared}
+    return {program: a | b if a is not None and b is not None else None for program, (a, b) in pairs.items()}
 
 
 def _parsed(path: Path) -> dict[str, Any]:
@@ -143,7 +149,7 @@ def _tool(name: str, table: Any, where: str) -> Tool:
         aliases=_texts(table, "aliases", where),
         source=table.get("source", ""),
         calls=calls,
-        needs=frozenset(_texts(table, "needs", where)) or _needs(programs, calls),
+        needs=_needs(programs, calls, _texts(table, "needs", where)),
     )
 
 
@@ -231,18 +237,22 @@ def _targets(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
     return targets
 
 
-def _needs(programs: tuple[tuple[str, ...], ...], calls: tuple[Call, ...]) -> frozenset[str] | None:
-    """Words one of which is in every line that can show something; None when there are no such words."""
-    needs: set[str] = set()
+def _needs(
+    programs: tuple[tuple[str, ...], ...], calls: tuple[Call, ...], given: tuple[str, ...]
+) -> dict[str, frozenset[str] | None]:
+    """First word of a program -> words one of which is in every line that can show something; None for no such."""
+    needs: dict[str, frozenset[str] | None] = {}
     for program in programs:
-        if len(program) > 1:  # `docker compose`, `python manage.py`
-            needs.add(program[-1])
+        if given:
+            words: set[str] | None = set(given)
+        elif len(program) > 1:  # `docker compose`, `python manage.py`
+            words = {program[-1]}
         else:
-            called = _calls_need(calls)
-            if called is None:
-                return None
-            needs |= called
-    return frozenset(needs) if all(WORDS.fullmatch(need) for need in needs) else None
+            words = _calls_need(calls)
+        known = needs.get(program[0], frozenset())
+        sure = words is not None and known is not None and all(WORDS.fullmatch(word) for word in words)
+        needs[program[0]] = known | words if sure and known is not None and words is not None else None
+    return needs
 
 
 def _calls_need(calls: tuple[Call, ...]) -> set[str] | None:

@@ -55,7 +55,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 from typing import Final
@@ -113,8 +113,8 @@ class Tool:
     aliases: tuple[str, ...] = ()
     source: str = ""
     calls: tuple[Call, ...] = ()
-    #: Words one of which is in every call that can show something; None when there are no such words.
-    needs: frozenset[str] | None = None
+    #: First word of a program -> words one of which is in every line that can show something; None for no such.
+    needs: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
 
 
 class Toolbox:
@@ -136,7 +136,7 @@ class Toolbox:
         self._script = _one_pattern(glob for glob, _ in self._by_glob if glob != "*")
         #: Words one of which is in every call that any program can show something with.
         self._of_any: frozenset[str] = frozenset().union(
-            *(tool.needs or () for glob, tool in self._by_glob if glob == "*")
+            *(tool.needs.get(glob) or () for glob, tool in self._by_glob if glob == "*")
         )
         self._confirming = frozenset(
             words[0] for tool in self.tools.values() for call in tool.calls for words in call.confirm_by
@@ -162,7 +162,8 @@ class Toolbox:
             words.add("python")
         for program in words & self._by_program.keys():
             for tool in self._by_program[program]:
-                if tool.needs is None or not tool.needs.isdisjoint(words):
+                needs = tool.needs.get(program)
+                if needs is None or not needs.isdisjoint(words):
                     return True
         if not self._of_any.isdisjoint(words):
             return True
