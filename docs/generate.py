@@ -22,9 +22,12 @@ import click  # noqa: E402
 
 from hikidashi import errors  # noqa: E402
 from hikidashi.atomic import write_atomic  # noqa: E402
+from hikidashi.cli.inbox import KEYS  # noqa: E402
 from hikidashi.cli.main import COMMANDS, cli  # noqa: E402
 from hikidashi.config.defaults import OTHER_VARIABLES, SETTINGS, Setting  # noqa: E402
 from hikidashi.config.settings import expected  # noqa: E402
+from hikidashi.drawer.person import MARKERS, NO_MARKERS, PROGRAMS  # noqa: E402
+from hikidashi.drawer.probe_environment import EVERY_PROBE, OF_PROGRAM  # noqa: E402
 from hikidashi.records.linter import rules_table  # noqa: E402
 from hikidashi.redact.rules import render_table  # noqa: E402
 
@@ -131,6 +134,44 @@ def _value(option: click.Option) -> str:
     return f" `{_metavar(option)}`{default}"
 
 
+def inbox_keys_table() -> str:
+    """What each key of the inbox does."""
+    return _table(["key", "what it does"], [[f"`{key}`", does] for key, does in KEYS.items()])
+
+
+def markers_table() -> str:
+    """Every variable by which a host is recognised, and how it is known."""
+    rows = []
+    for marker in MARKERS:
+        variable = f"`{marker.variable}={marker.value}`" if marker.value else f"`{marker.variable}`"
+        rows.append([marker.host, variable, marker.source])
+    return _table(["host", "variable", "known from"], rows)
+
+
+def programs_table() -> str:
+    """Every program by which a host is recognised."""
+    return _table(["program", "host"], [[f"`{name}`", host] for name, host in PROGRAMS.items()])
+
+
+def no_markers_table() -> str:
+    """Variables that are no markers."""
+    return _table(["variable", "why not"], [[f"`{name}`", why] for name, why in NO_MARKERS.items()])
+
+
+def probe_variables_table() -> str:
+    """What of the environment a probe gets."""
+
+    def shown(names: tuple[str, ...]) -> str:
+        return " ".join(f"`{name}…`" if name.endswith("_") or name == "PG" else f"`{name}`" for name in names)
+
+    programs: dict[tuple[str, ...], list[str]] = {}
+    for program, names in OF_PROGRAM.items():
+        programs.setdefault(names, []).append(f"`{program}`")
+    rows = [["every one", shown(("PATH", *EVERY_PROBE))]]
+    rows += [[", ".join(those), shown(names)] for names, those in programs.items()]
+    return _table(["a check of", "gets"], rows)
+
+
 #: (page below docs/, name of the part, what writes it).
 PARTS: Final[list[tuple[str, str, Callable[[], str]]]] = [
     ("commands.md", "commands", commands_text),
@@ -139,6 +180,11 @@ PARTS: Final[list[tuple[str, str, Callable[[], str]]]] = [
     ("exit-codes.md", "exit-codes", exit_codes_table),
     ("security.md", "secret-shapes", lambda: render_table().rstrip("\n")),
     ("linter.md", "rules", lambda: rules_table().rstrip("\n")),
+    ("gate.md", "inbox-keys", inbox_keys_table),
+    ("gate.md", "markers", markers_table),
+    ("gate.md", "host-programs", programs_table),
+    ("gate.md", "no-markers", no_markers_table),
+    ("gate.md", "probe-variables", probe_variables_table),
 ]
 
 

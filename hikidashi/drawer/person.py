@@ -44,7 +44,7 @@ class Marker:
     variable: str
     #: The host's name as people know it.
     host: str
-    #: Where this is documented or was read.
+    #: How it is known: seen in a version that was tried, a page, or a file of the host's source.
     source: str
     #: The value that counts; '' for any that is not empty.
     value: str = ""
@@ -80,32 +80,34 @@ class Left:
 
 #: Every variable that counts.
 MARKERS: Final = (
-    Marker("CLAUDECODE", "Claude Code", "https://code.claude.com/docs/en/env-vars"),
-    Marker("CLAUDE_CODE_CHILD_SESSION", "Claude Code", "https://code.claude.com/docs/en/env-vars"),
-    Marker("CLAUDE_CODE_SESSION_ID", "Claude Code", "https://code.claude.com/docs/en/env-vars"),
-    Marker("CLAUDE_CODE_ENTRYPOINT", "Claude Code", "https://github.com/anthropics/claude-code/issues/47018"),
-    Marker("CODEX_THREAD_ID", "Codex", "https://github.com/openai/codex, protocol/src/shell_environment.rs"),
-    Marker("CODEX_CI", "Codex", "https://github.com/openai/codex/pull/9366"),
-    Marker("CODEX_SANDBOX", "Codex", "https://github.com/openai/codex, AGENTS.md"),
-    Marker("CODEX_SANDBOX_NETWORK_DISABLED", "Codex", "https://github.com/openai/codex, AGENTS.md"),
-    Marker("CODEX_PERMISSION_PROFILE", "Codex", "https://github.com/openai/codex, core/src/exec_env.rs"),
-    Marker("GEMINI_CLI", "Gemini CLI", "https://github.com/google-gemini/gemini-cli, shellExecutionService.ts"),
-    Marker("QWEN_CODE", "Qwen Code", "https://github.com/QwenLM/qwen-code, shellExecutionService.ts"),
-    Marker("CURSOR_AGENT", "Cursor", "https://cursor.com/docs/agent/terminal"),
-    Marker("CURSOR_EXTENSION_HOST_ROLE", "Cursor", "https://github.com/vercel/vercel, detect-agent", "agent-exec"),
-    Marker("OPENCODE", "OpenCode", "https://github.com/anomalyco/opencode, packages/opencode/src/index.ts"),
-    Marker("COPILOT_CLI", "GitHub Copilot CLI", "https://github.com/dynatrace-oss/dtctl/issues/288"),
-    Marker("COPILOT_AGENT_SESSION_ID", "GitHub Copilot", "https://github.com/dynatrace-oss/dtctl/issues/288"),
-    Marker("COPILOT_AGENT", "GitHub Copilot in VS Code", "https://github.com/microsoft/vscode/pull/316267"),
-    Marker("CLINE_ACTIVE", "Cline", "https://github.com/cline/cline, TerminalRegistry.ts"),
-    Marker("AUGMENT_AGENT", "Auggie", "https://docs.augmentcode.com/cli/reference"),
-    Marker("ANTIGRAVITY_AGENT", "Antigravity", "https://github.com/vercel/vercel, detect-agent"),
-    Marker("AMP_CURRENT_THREAD_ID", "Amp", "https://ampcode.com/manual"),
-    Marker("GOOSE_TERMINAL", "goose", "https://github.com/block/goose, developer/shell.rs"),
-    Marker("CRUSH", "Crush", "https://github.com/charmbracelet/crush, internal/shell/shell.go"),
-    Marker("PI_CODING_AGENT", "pi", "https://github.com/badlogic/pi-mono, coding-agent/src/cli.ts"),
-    Marker("AI_AGENT", "an agent", "https://github.com/vercel/vercel/tree/main/packages/detect-agent"),
-    Marker(MARKER_VARIABLE, "a worker of Hikidashi", "docs/settings.md"),
+    Marker("CLAUDECODE", "Claude Code", "seen in 2.1.197; code.claude.com/docs/en/env-vars"),
+    Marker("CLAUDE_CODE_CHILD_SESSION", "Claude Code", "seen in 2.1.197"),
+    Marker("CLAUDE_CODE_SESSION_ID", "Claude Code", "seen in 2.1.197"),
+    Marker("CLAUDE_CODE_ENTRYPOINT", "Claude Code", "seen in 2.1.197"),
+    Marker("CODEX_THREAD_ID", "Codex", "seen in 0.171.0; openai/codex, protocol/src/shell_environment.rs"),
+    Marker("CODEX_CI", "Codex", "seen in 0.171.0; openai/codex, pull request 9366"),
+    Marker("CODEX_SESSION_ID", "Codex", "seen in 0.171.0"),
+    Marker("CODEX_TOOL_CALL_ID", "Codex", "seen in 0.171.0"),
+    Marker("CODEX_SANDBOX", "Codex", "openai/codex, its sandbox on macOS"),
+    Marker("CODEX_SANDBOX_NETWORK_DISABLED", "Codex", "openai/codex, its sandbox without network"),
+    Marker("CODEX_PERMISSION_PROFILE", "Codex", "openai/codex, core/src/exec_env.rs"),
+    Marker("GEMINI_CLI", "Gemini CLI", "google-gemini/gemini-cli, services/shellExecutionService.ts"),
+    Marker("QWEN_CODE", "Qwen Code", "QwenLM/qwen-code, services/shellExecutionService.ts"),
+    Marker("CURSOR_AGENT", "Cursor", "cursor.com/docs/agent/terminal"),
+    Marker("CURSOR_EXTENSION_HOST_ROLE", "Cursor", "the agent-detecting packages of others", "agent-exec"),
+    Marker("OPENCODE", "OpenCode", "anomalyco/opencode, packages/opencode/src/index.ts"),
+    Marker("COPILOT_CLI", "GitHub Copilot CLI", "seen in 1.0.63 by dynatrace-oss/dtctl, issue 288"),
+    Marker("COPILOT_AGENT_SESSION_ID", "GitHub Copilot", "seen in 1.0.63 by dynatrace-oss/dtctl, issue 288"),
+    Marker("COPILOT_AGENT", "GitHub Copilot in VS Code", "microsoft/vscode, pull request 316267"),
+    Marker("CLINE_ACTIVE", "Cline", "cline/cline, TerminalRegistry.ts"),
+    Marker("AUGMENT_AGENT", "Auggie", "the agent-detecting packages of others"),
+    Marker("ANTIGRAVITY_AGENT", "Antigravity", "the agent-detecting packages of others"),
+    Marker("AMP_CURRENT_THREAD_ID", "Amp", "the agent-detecting packages of others"),
+    Marker("GOOSE_TERMINAL", "goose", "block/goose, developer/shell.rs"),
+    Marker("CRUSH", "Crush", "charmbracelet/crush, internal/shell/shell.go"),
+    Marker("PI_CODING_AGENT", "pi", "pi's coding-agent, src/cli.ts"),
+    Marker("AI_AGENT", "an agent", "a convention of several hosts, proposed by vercel/vercel, detect-agent"),
+    Marker(MARKER_VARIABLE, "a worker of Hikidashi", "settings.md"),
 )
 
 #: Variables that are taken for markers elsewhere, and why they are none.

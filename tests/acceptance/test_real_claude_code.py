@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hikidashi.drawer.person import MARKERS
 from tests.acceptance.fake_messages import FakeMessages, run, say
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(180)]
@@ -75,3 +78,29 @@ def test_a_real_session_is_extracted_consolidated_and_readable(
     # The same session again: nothing new.
     assert hikidashi_json("extract", cwd=project)["entries"] == []
     assert hikidashi_json("status", cwd=project)["staging"]["entries"] == 0
+
+
+def test_a_command_of_the_real_agent_is_refused_and_leaves_a_candidate(
+    claude: str, home: Path, tmp_path: Path, hikidashi_json: Callable[..., Any]
+) -> None:
+    """By its variables, and without them by its process."""
+    project = tmp_path / "a project"
+    project.mkdir()
+    hikidashi_json("init", cwd=project)
+    write = f'"{sys.executable}" -m hikidashi write port "Port 3000." --type fact'
+    path = str(Path(__file__).parents[2])
+    turns = [
+        [run(f'PYTHONPATH="{path}" {write}; env | cut -d= -f1')],
+        [run(f'env -i HOME="$HOME" PATH="$PATH" PYTHONPATH="{path}" {write}')],
+        [say("Both were refused.")],
+    ]
+    with FakeMessages(turns) as fake:
+        _session(claude, home, project, "Remember the port.", fake)
+        first, second = (json.dumps(request) for request in fake.requests[1:3])
+    assert "Claude Code runs it (CLAUDECODE is set); it waits as candidate" in first
+    for marker in MARKERS:
+        if marker.host == "Claude Code":
+            assert marker.variable in first, f"this Claude Code sets no {marker.variable}"
+    assert "Claude Code runs it (it runs this process); it waits as candidate" in second
+    (found,) = hikidashi_json("candidates", cwd=project)["candidates"]
+    assert (found["key"], found["trust"]) == ("port", "assistant")
