@@ -33,7 +33,7 @@ _TOOL_KEYS: Final[Mapping[str, type]] = {
 }  # fmt: skip
 _CALL_KEYS: Final[Mapping[str, type]] = {
     "verb": str, "match": list, "requires": list, "unless": list, "success": list, "quiet": bool, "exits": list,
-    "runs": bool, "piecewise": bool, "failed": list, "denied": list, "nothing": list, "joins": bool,
+    "runs": bool, "piecewise": bool, "carries": bool, "failed": list, "denied": list, "nothing": list, "joins": bool,
     "after_change": bool, "target": list,
     "probe": list, "confirm": list, "confirm_by": list,
 }  # fmt: skip
@@ -177,6 +177,7 @@ def _call(row: Any, own: Mapping[str, tuple[str, ...]], where: str) -> Call:
         exits=_exits(row, where),
         runs=row.get("runs", False),
         piecewise=row.get("piecewise", False),
+        carries=row.get("carries", False),
         failed=own["failed"] + _texts(row, "failed", where),
         denied=own["denied"] + _texts(row, "denied", where),
         nothing=own["nothing"] + _texts(row, "nothing", where),

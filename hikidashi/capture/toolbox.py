@@ -33,6 +33,9 @@ may have a table in several files: its calls then stand under one name, each wit
     success = ['…']              regexes over the output, one must be found …
     quiet = false                … or, if true, an exit code that is known to be the call's own is enough
     exits = [0]                  exit codes that may count as success
+    carries = false              true: output and exit code are those of what it runs elsewhere (`ssh`): with one of
+                                 `exits`, or with any output that is surely its own, it got there; `failed` and
+                                 `denied` are heard where no code tells
     runs = false                 true: it runs other tools, whose signs of that verb show in its output and count too
     piecewise = false            true: a sign comes once a part, so a selection of the lines proves nothing, unless
                                  it is one for failures too
@@ -87,6 +90,7 @@ class Call:
     exits: frozenset[int] = frozenset({0})
     runs: bool = False
     piecewise: bool = False
+    carries: bool = False
     #: With the tool's own.
     failed: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
