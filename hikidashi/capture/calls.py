@@ -63,7 +63,36 @@ def called(invocation: Invocation, box: Toolbox) -> list[Called]:
     if not words:
         return []
     stdin = invocation.stdin or ""
-    return _of_tools(box.of_program(words[0]), words, stdin) or _of_tools(box.of_any(words[0]), words, stdin)
+    known = box.of_program(words[0])
+    return (
+        _of_tools(known, words, stdin)
+        or _passed_on(known, words, stdin, box)
+        or _of_tools(box.of_any(words[0]), words, stdin)
+    )
+
+
+def _passed_on(tools: list[Tool], words: tuple[str, ...], stdin: str, box: Toolbox) -> list[Called]:
+    """The rows of the program that a package manager passes its words to (`pnpm vitest run`)."""
+    for tool in tools:
+        if tool.passes_on:
+            inner = _inner_words(tool, words)
+            if inner and box.of_program(inner[0]):
+                return _of_tools(box.of_program(inner[0]), inner, stdin)
+    return []
+
+
+def _inner_words(tool: Tool, words: tuple[str, ...]) -> tuple[str, ...]:
+    """What is left of the words without the tool, its options, and the words that say "run this"."""
+    rest = words[1:]
+    while rest:
+        if rest[0].startswith("-"):
+            rest = rest[2:] if rest[0] in tool.takes_value else rest[1:]
+            continue
+        left = next((after for phrase in tool.passes_on if (after := _after(rest, phrase)) is not None), None)
+        if left is None:
+            return rest if rest[0] != words[0] else ()
+        rest = left
+    return ()
 
 
 def _of_tools(tools: list[Tool], words: tuple[str, ...], stdin: str) -> list[Called]:
@@ -92,13 +121,16 @@ def _spoken(invocation: Invocation, box: Toolbox) -> tuple[str, ...]:
     words = invocation.words
     if not words:
         return ()
-    if invocation.wrappers[-1:] == ("python -m",):
+    if invocation.wrappers[-1:] in (("python -m",), ("uv run",)):  # `uv run -m build` too
         module = ("python", "-m", words[0])
         if any(program == module for tool in box.of_program("python") for program in tool.programs):
             return (*module, *words[1:])
         return words
     if _PYTHON.fullmatch(words[0]):
         return ("python", *words[1:])
+    runner = (invocation.wrappers[-1:] or ("",))[0].split()
+    if runner[1:] == ["run"] and not box.of_program(words[0]) and box.of_program(runner[0]):  # a task: `hatch run test`
+        return (*runner, *words)
     if words[0] in _SHELLS and len(words) > 1 and words[1][:1] != "-":
         return (words[1].rpartition("/")[2], *words[2:])
     return words

@@ -106,14 +106,14 @@ def _ssh(words: list[str], stdin: str | None) -> Call | None:
 _EXEC_VALUES: Final = word_list(
     "-e --env --env-file -u --user -w --workdir --index --detach-keys -c --container -n --namespace --context",
     "--kubeconfig --cluster -f --filename -p --project-name --file --profile --project-directory -H --host",
-    "--pod-running-timeout",
+    "--pod-running-timeout --name -v --volume --label --entrypoint --publish",
 )
 
 _EXECUTORS: Final = word_list("docker podman nerdctl docker-compose podman-compose kubectl oc")
 
 
 def _container(words: list[str], stdin: str | None) -> Call | None:
-    """`docker exec web cmd`, `docker compose exec web cmd`, `kubectl exec pod -- cmd`."""
+    """`docker exec web cmd`, `docker compose exec|run web cmd`, `kubectl exec pod -- cmd`."""
     at, seen = 1, False
     while at < len(words):
         word = words[at]
@@ -123,7 +123,7 @@ def _container(words: list[str], stdin: str | None) -> Call | None:
             at += 2 if word in _EXEC_VALUES else 1
         elif seen:
             break
-        elif word == "exec":
+        elif word == "exec" or (word == "run" and "compose" in (*words[1:at], words[0].partition("-")[2])):
             seen = True
             at += 1
         elif word in ("compose", "container", "k", "kubectl"):

@@ -27,9 +27,9 @@ _TARGETS: Final = ("out:", "arg:", "line:", "stdin:", "option:", "env:", "word:"
 _PLAIN_TARGETS: Final = frozenset({"git-remote", "host", "folder", "project"})
 
 _TOOL_KEYS: Final[Mapping[str, type]] = {
-    "programs": list, "takes_value": list, "needs": list, "dash_words": bool, "tasks": bool, "case_blind": bool,
-    "aliases": list, "source": str, "failed": list, "denied": list, "nothing": list,
-    "probe": list, "calls": list,
+    "programs": list, "takes_value": list, "needs": list, "dash_words": bool, "tasks": bool,
+    "passes_on": list, "case_blind": bool, "aliases": list, "source": str, "failed": list, "denied": list,
+    "nothing": list, "probe": list, "calls": list,
 }  # fmt: skip
 _CALL_KEYS: Final[Mapping[str, type]] = {
     "verb": str, "match": list, "requires": list, "unless": list, "success": list, "quiet": bool, "exits": list,
@@ -68,6 +68,7 @@ def _together(one: Tool, other: Tool) -> Tool:
         takes_value=one.takes_value | other.takes_value,
         dash_words=one.dash_words or other.dash_words,
         tasks=one.tasks or other.tasks,
+        passes_on=tuple(dict.fromkeys(one.passes_on + other.passes_on)),
         case_blind=one.case_blind or other.case_blind,
         aliases=tuple(dict.fromkeys(one.aliases + other.aliases)),
         source=one.source or other.source,
@@ -145,6 +146,7 @@ def _tool(name: str, table: Any, where: str) -> Tool:
         takes_value=frozenset(_texts(table, "takes_value", where)).union(*(_named_values(call) for call in calls)),
         dash_words=table.get("dash_words", False),
         tasks=table.get("tasks", False),
+        passes_on=tuple(tuple(phrase.split()) for phrase in _texts(table, "passes_on", where)),
         case_blind=table.get("case_blind", False),
         aliases=_texts(table, "aliases", where),
         source=table.get("source", ""),

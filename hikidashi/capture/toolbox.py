@@ -14,6 +14,8 @@ may have a table in several files: its calls then stand under one name, each wit
     dash_words = false           true: options are words after one dash (`-race`), never letters put together
     tasks = false                true: every positional is a task (`make clean build`); a match of one word is
                                  looked for in all of them
+    passes_on = []               a package manager: words behind which (or at once) it takes another program with its
+                                 words, where the call fits no row of its own (`pnpm --filter web exec vitest run`)
     case_blind = false           true: targets mean the same in capitals and small letters
     aliases = ["amazon"]         words that people prompt with, besides the verb's (`verbs.toml`)
     source = "https://…"         where the signs are documented
@@ -113,6 +115,8 @@ class Tool:
     takes_value: frozenset[str] = frozenset()
     dash_words: bool = False
     tasks: bool = False
+    #: Each as its words.
+    passes_on: tuple[tuple[str, ...], ...] = ()
     case_blind: bool = False
     aliases: tuple[str, ...] = ()
     source: str = ""

@@ -102,6 +102,9 @@ DETAILS: list[tuple[str, int, dict[str, Any]]] = [
     ("docker compose exec -T db psql -c 'select 1'", 1, {
         "words": ("psql", "-c", "select 1"), "host": "db", "via": "container",
     }),
+    ("docker compose run --rm -e CI=1 api pytest -q", 1, {"words": ("pytest", "-q"), "host": "api"}),
+    ("coverage run --branch -m pytest -q", 0, {"words": ("pytest", "-q"), "wrappers": ("coverage run",)}),
+    ("npx c8 -r text mocha", 0, {"words": ("mocha",), "wrappers": ("npx", "c8")}),
     ("kubectl exec -it web-1 -n shop -- sh -c 'ls /srv'", 2, {"words": ("ls", "/srv"), "host": "web-1"}),
     ("(cd a && b); c", 2, {"folder": ""}),
     ("a | head -2 | wc -l", 0, {"filters": (("head", "-2"), ("wc", "-l"))}),
@@ -119,3 +122,13 @@ def test_a_heredoc_that_only_writes_a_script_runs_nothing_of_it() -> None:
         "zero gone: cat",
         "last?: chmod +x run.sh",
     ]
+
+
+@pytest.mark.parametrize("line", ["make && ./till", 'cd app && "$tool" build', "make & ./watch", "make |& ./filter"])
+def test_a_program_behind_two_ampersands_makes_no_line_of_powershell(line: str) -> None:
+    assert read_line(line).dialect == "sh"
+
+
+@pytest.mark.parametrize("line", ['& "C:/tools/till.exe" build', "cd app; & ./build.ps1"])
+def test_the_call_operator_makes_one(line: str) -> None:
+    assert read_line(line).dialect == "powershell"
