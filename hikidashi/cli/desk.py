@@ -10,7 +10,7 @@ from hikidashi.cli.context import OpenedDrawers, only_person, opened_drawers
 from hikidashi.cli.output import amount
 from hikidashi.drawer.candidates import Candidate, ranked, waiting
 from hikidashi.drawer.fact import Fact, FactType, Sighting
-from hikidashi.drawer.gate import expire
+from hikidashi.drawer.gate import sweep
 from hikidashi.drawer.person import Left
 from hikidashi.drawer.reading import find_fact
 from hikidashi.drawer.selection import decided_as, named, of_kind
@@ -88,7 +88,7 @@ def opened_desk() -> Iterator[Desk]:
         at = now()
         found: list[Candidate] = []
         for drawer in here.drawers.existing():
-            expire(drawer.connection, at, days=here.settings.gate.expire_days)
+            sweep(drawer.connection, at, days=here.settings.gate.expire_days)
             found += waiting(drawer.connection)
         text = format_time(at)
         order = ranked(found, at)

@@ -23,7 +23,7 @@ from hikidashi.drawer.sightings import add_sighting
 from hikidashi.source import trust_rank
 from hikidashi.times import format_time
 
-__all__ = ["STALE_SESSIONS", "Proposal", "apply_failures", "expire", "observe_failure", "propose"]
+__all__ = ["STALE_SESSIONS", "Proposal", "apply_failures", "observe_failure", "propose", "sweep"]
 
 #: A capability is stale when authentication failed in so many sessions without a success between.
 STALE_SESSIONS: Final = 2
@@ -218,8 +218,13 @@ def _fail(connection: sqlite3.Connection, fact: Fact, said: dict[str, str]) -> L
     return "stale" if stale else "noted"
 
 
-def expire(connection: sqlite3.Connection, now: datetime, *, days: float) -> int:
-    """Let candidates that were not seen again for `days` days wait no longer; gives how many. Own transaction."""
-    before = format_time(now - timedelta(days=days))
+def sweep(connection: sqlite3.Connection, now: datetime, *, days: float) -> int:
+    """Let candidates wait no longer that were not seen again for `days` days, or that a person wrote by hand.
+
+    Gives how many. In a transaction of its own.
+    """
+    at = format_time(now)
     with transaction(connection):
-        return connection.execute(_SQL["expire"], {"at": format_time(now), "before": before}).rowcount
+        settled = connection.execute(_SQL["settle"], {"at": at}).rowcount
+        before = format_time(now - timedelta(days=days))
+        return settled + connection.execute(_SQL["expire"], {"at": at, "before": before}).rowcount

@@ -17,7 +17,7 @@ from hikidashi.drawer import candidates
 from hikidashi.drawer.candidates import Candidate, waiting
 from hikidashi.drawer.decisions import approve, reject
 from hikidashi.drawer.fact import Draft, Fact, Sighting
-from hikidashi.drawer.gate import Proposal, expire, observe_failure, propose
+from hikidashi.drawer.gate import Proposal, observe_failure, propose, sweep
 from hikidashi.drawer.reading import find_fact
 from hikidashi.drawer.refusals import note_forgotten
 from hikidashi.drawer.sightings import sightings_of
@@ -406,14 +406,25 @@ def test_a_failure_of_a_key_that_nobody_knows_is_not_kept(gate: Gate) -> None:
 def test_what_is_not_seen_again_for_thirty_days_stops_waiting(gate: Gate) -> None:
     first = gate.propose(draft(), sighting("a"))
     later = MORNING + timedelta(hours=1)
-    assert expire(gate.connection, later + timedelta(days=30), days=30) == 0
-    assert expire(gate.connection, later + timedelta(days=30, seconds=1), days=30) == 1
+    assert sweep(gate.connection, later + timedelta(days=30), days=30) == 0
+    assert sweep(gate.connection, later + timedelta(days=30, seconds=1), days=30) == 1
     assert waiting(gate.connection) == []
     gate.hour = 24 * 40
     again = gate.propose(draft(), sighting("b", session_id="s2", at=at(24 * 39)))
     assert (again.outcome, again.id) == ("new", first.id)
     assert gate.candidate.sessions == 2
     assert gate.candidate.first_seen == at(24 * 40)
+
+
+def test_what_a_person_wrote_by_hand_waits_no_longer(gate: Gate) -> None:
+    written = draft(key="port", type="fact", digest="", body="It is 3000.", origin="memory_write", machine_id="")
+    gate.propose(written)
+    gate.propose(draft(key="deploy:harbour"), sighting("a"))
+    gate.drawer.write(dataclasses.replace(written, body="It is 4000.", origin="command"))
+    assert sweep(gate.connection, MORNING, days=30) == 0
+    gate.drawer.write(dataclasses.replace(written, origin="command"))
+    assert sweep(gate.connection, MORNING, days=30) == 1
+    assert [candidate.key for candidate in waiting(gate.connection)] == ["deploy:harbour"]
 
 
 def test_nothing_is_proposed_when_the_caller_rolls_back(gate: Gate) -> None:

@@ -48,6 +48,16 @@ DELETE FROM candidates WHERE id = :id AND state = 'waiting'
 -- name: expire
 UPDATE candidates SET state = 'expired', decided_at = :at WHERE state = 'waiting' AND last_seen < :before
 
+-- name: settle
+-- A person wrote the same by hand instead of approving it.
+UPDATE candidates SET state = 'approved', decided_at = :at
+WHERE state = 'waiting' AND EXISTS (
+    SELECT 1 FROM facts
+    WHERE facts.scope = candidates.scope AND facts.key = candidates.key AND facts.status <> 'retired'
+        AND facts.type = candidates.type AND facts.digest = candidates.digest AND facts.body = candidates.body
+        AND (facts.machine_id = candidates.machine_id OR '' IN (facts.machine_id, candidates.machine_id))
+)
+
 -- name: approve
 UPDATE candidates SET state = 'approved', decided_at = :at WHERE id = :id AND state = 'waiting' RETURNING *
 
