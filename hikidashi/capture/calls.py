@@ -230,7 +230,8 @@ def matches(positional: str, word: str) -> bool:
 
 def _only_tells(parsed: Arguments) -> str:
     for option, value in parsed.options:
-        if option in _ONLY_TELLS and value not in ("false", "none"):
+        names_one = option == "--version" and value is not None  # `helm upgrade --version 1.2.3`
+        if option in _ONLY_TELLS and value not in ("false", "none") and not names_one:
             return f"`{option}` only tells or pretends"
     if parsed.positionals[:1] == ("help",) or parsed.positionals[-1:] == ("help",):
         return "it asks for help"
