@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hikidashi.capture.extract import STATE_VERSION
+from hikidashi.capture.promoting import is_known_state
 from hikidashi.config.workspace import find_root
 from hikidashi.db.connection import database_errors, queries
 from hikidashi.hosts.transcript import Position, SessionFile
@@ -93,19 +94,24 @@ class Watermark:
             },
         )
 
+    @property
+    def is_known(self) -> bool:
+        """Whether its state is one that this version can go on from; else the file is read from the start."""
+        return self.state.get("version") == STATE_VERSION and is_known_state(self.state.get("promoting"))
+
     def is_current(self, file: SessionFile) -> bool:
-        """Whether nothing was written to the file since it was read to its end."""
-        return (self.size, self.mtime_ns) == (file.size, file.mtime_ns)
+        """Whether nothing was written to the file since it was read to its end, by a version that knew as much."""
+        return self.is_known and (self.size, self.mtime_ns) == (file.size, file.mtime_ns)
 
 
 def resume_at(watermark: Watermark | None, file: SessionFile) -> Watermark:
     """Where to go on: at the watermark, or at the start when file or state are not what they were. Raises `OSError`.
 
-    From the start again, entry IDs and seen events make what was taken before harmless.
+    From the start again, entry IDs, seen events and the anchors of sightings make what was taken before harmless.
     """
     if watermark is None or file.size < watermark.position.offset:
         return Watermark()
-    if watermark.state.get("version") != STATE_VERSION:
+    if not watermark.is_known:
         return Watermark()
     if watermark.position.offset and tail_hash(file.path, watermark.position.offset) != watermark.tail_hash:
         return Watermark()

@@ -13,9 +13,11 @@ from datetime import timedelta
 from typing import Final
 
 from hikidashi.capture.extract import SessionFold, Signal
-from hikidashi.capture.follow import Belonging, Watermark, resume_at, tail_hash
+from hikidashi.capture.follow import Belonging, Watermark, path_text, resume_at, tail_hash
+from hikidashi.capture.promoting import Found, Promoting, bring_before_the_gate
 from hikidashi.capture.report import ExtractReport, FileResult
 from hikidashi.capture.seen import SeenKeys
+from hikidashi.config.machine import Machine
 from hikidashi.db.connection import queries, transaction
 from hikidashi.hosts.transcript import Host, Position, ReadReport, SessionFile
 from hikidashi.staging.entry import Entry
@@ -41,6 +43,7 @@ class _Taken:
     mark: Watermark
     entries: list[Entry]
     signals: list[Signal]
+    found: Found
     bytes: int
 
 
@@ -54,6 +57,7 @@ class Reader:
     checkpoint: Callable[[str], None]
     seen: SeenKeys
     belonging: Belonging
+    machine: Machine
     settle_after: timedelta
     max_line_bytes: int
     report: ExtractReport
@@ -102,12 +106,15 @@ class Reader:
             new = [set(self.store.add_pending(taken.entries)) for taken in waiting]
             self.seen.commit(self.connection, keys)
             self.connection.executemany(_SQL["add_signal"], [_row(t, signal) for t in waiting for signal in t.signals])
+            found = [taken.found for taken in waiting]
+            proposals = bring_before_the_gate(self.connection, found, at=at, machine=self.machine)
             for taken in waiting:
                 taken.mark.save(self.connection, taken.source.host.name, taken.source.file.path, at)
             self.checkpoint("extract:before-commit")
         self.checkpoint("extract:after-commit")
         self.seen.committed(keys)
         self.waiting, self.keys = [], 0
+        self.report.propose(proposals)
         for taken, ids in zip(waiting, new, strict=True):
             taken.source.count(taken.mark, [entry for entry in taken.entries if entry.id in ids])
 
@@ -145,8 +152,10 @@ class _Pass:
         self._start = mark
         self._read = ReadReport(skipped=dict(mark.skipped), last_uuid=mark.last_uuid)
         self._fold = SessionFold(host.name, sidechain=file.sidechain, met=self._met)
+        self._promoting = Promoting(host.name, path=path_text(file.path))
         if mark.state:
             self._fold.restore(mark.state)
+            self._promoting.restore(mark.state["promoting"])
         self._entries: list[Entry] = []
         #: Events of other folders were passed over: they are not taken, and may be asked for by name.
         self._passed = bool(mark.state.get("passed"))
@@ -166,13 +175,15 @@ class _Pass:
             max_line_bytes=reader.max_line_bytes,
             seen=seen.as_set,
         )
-        limit, feed = self._start.position.offset + reader.chunk_bytes - reader.waiting_bytes, fold.feed
+        limit = self._start.position.offset + reader.chunk_bytes - reader.waiting_bytes
+        feed, promote = fold.feed, self._promoting.feed
         for event in events:
             if report.offset >= limit:
                 # The event in hand is not taken yet: the lines before it are, and so are their keys.
                 self._take(report.position, taken - seen.known, ended=False)
                 limit = report.offset + reader.chunk_bytes
             if explicit or holds(event.cwd):
+                promote(event, fold.last_at)
                 made = feed(event)
                 if made:
                     self._entries += made
@@ -200,10 +211,11 @@ class _Pass:
             mtime_ns=file.mtime_ns if ended else -1,
             settled=settled,
             skipped=dict(self._read.skipped),
-            state={**fold.to_state(), "passed": self._passed},
+            state={**fold.to_state(), "promoting": self._promoting.to_state(), "passed": self._passed},
         )
         size = position.offset - self._start.position.offset
-        taken = _Taken(source=self, mark=mark, entries=self._entries, signals=fold.signals, bytes=size)
+        found = self._promoting.take()
+        taken = _Taken(source=self, mark=mark, entries=self._entries, signals=fold.signals, found=found, bytes=size)
         self._entries, fold.signals = [], []
         self._reader.take(taken, keys, whole=ended)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hikidashi.drawer.fact import Draft
+from hikidashi.drawer.gate import Proposal
 from hikidashi.staging.entry import Entry
 
 __all__ = ["ExtractReport", "FileResult"]
@@ -58,6 +60,10 @@ class ExtractReport:
     kinds: dict[str, int] = field(default_factory=dict)
     new: list[Entry] = field(default_factory=list)
     results: list[FileResult] = field(default_factory=list)
+    #: ID -> key of the candidates that began to wait.
+    candidates: dict[str, str] = field(default_factory=dict)
+    #: Keys of facts that calls bore out again.
+    borne_out: set[str] = field(default_factory=set)
     #: Entries of an earlier, interrupted extraction whose files were written now.
     recovered: int = 0
     seconds: float = 0.0
@@ -67,6 +73,16 @@ class ExtractReport:
         self.new += entries
         for entry in entries:
             self.kinds[entry.kind] = self.kinds.get(entry.kind, 0) + 1
+
+    def propose(self, proposals: list[tuple[Draft, Proposal]]) -> None:
+        """Drafts that came before the gate, and what became of them."""
+        for draft, proposal in proposals:
+            if proposal.outcome == "new":
+                # One that took the place of another under its key is the one that waits.
+                self.candidates = {name: key for name, key in self.candidates.items() if key != draft.key}
+                self.candidates[proposal.id] = draft.key
+            elif proposal.outcome == "evidence":
+                self.borne_out.add(draft.key)
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form; keys are stable."""
@@ -91,6 +107,8 @@ class ExtractReport:
                 }
                 for entry in self.new
             ],
+            "candidates": [{"id": name, "key": key} for name, key in self.candidates.items()],
+            "borne_out": sorted(self.borne_out),
             "results": [result.to_dict() for result in self.results],
             "recovered": self.recovered,
             "seconds": round(self.seconds, 3),

@@ -18,10 +18,13 @@ from hikidashi.capture.follow import Belonging, Watermark, path_text
 from hikidashi.capture.reading import Reader
 from hikidashi.capture.report import ExtractReport
 from hikidashi.capture.seen import seen_keys
+from hikidashi.config.machine import this_machine
 from hikidashi.config.registry import noted_worktrees
 from hikidashi.config.territory import linked_worktrees
 from hikidashi.config.workspace import remember_worktrees
 from hikidashi.db.connection import database_errors, queries, transaction
+from hikidashi.drawer.decay import decay_if_due
+from hikidashi.drawer.gate import expire
 from hikidashi.errors import UsageError
 from hikidashi.hosts.registry import HOSTS, recognise, transcripts_under
 from hikidashi.hosts.transcript import Host, SessionFile
@@ -82,9 +85,18 @@ def extract(
     checkpoint("extract:begin")
     found = explicit_transcripts(paths) if paths is not None else None
     run.take(found, [str(_absolute(path)) for path in paths] if paths is not None else [""])
+    if not run.report.queued:
+        _tend(settings, connection, clock())
     checkpoint("extract:end")
     run.report.seconds = time.monotonic() - began
     return run.report
+
+
+def _tend(settings: Settings, connection: sqlite3.Connection, at: datetime) -> None:
+    """What time does to the drawer and its candidates. Even where no command looks at it, Phase 1 comes by."""
+    limits = {"stale_days": settings.drawer.stale_days, "retired_days": settings.drawer.retired_days}
+    decay_if_due(connection, "workspace", at, **limits)
+    expire(connection, at, days=settings.gate.expire_days)
 
 
 class _Extraction:
@@ -203,6 +215,7 @@ class _Extraction:
             checkpoint=self._checkpoint,
             seen=seen_keys(self._connection, bytes_ahead=sum(file.size for _host, file in found)),
             belonging=Belonging(self._workspace.root),
+            machine=this_machine(),
             settle_after=timedelta(minutes=self._settings.capture.settle_minutes),
             max_line_bytes=self._settings.capture.max_line_bytes,
             report=self.report,

@@ -17,6 +17,9 @@ __all__ = ["extract_command", "run_extraction", "show_extraction"]
 #: Entries listed after an extraction; all of them are files in `.hikidashi/staging/`.
 _ENTRIES_SHOWN = 30
 
+#: Keys of new candidates named; `inbox` shows all.
+_KEYS_SHOWN = 5
+
 
 @click.command("extract")
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path))
@@ -76,6 +79,7 @@ def show_extraction(report: ExtractReport) -> None:
         say("Another extraction is at work here; it takes the sessions of this call too.")
         return
     _show_counts(report)
+    _show_candidates(report)
     skipped = sum(report.skipped.values())
     if skipped:
         reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(report.skipped.items()))
@@ -98,3 +102,13 @@ def _show_counts(report: ExtractReport) -> None:
         say(f"Read {volume}{unchanged}: {new} staged.", "bold")
     else:
         say(f"{amount(report.files, 'session file')}, nothing new since the last time.", "bold")
+
+
+def _show_candidates(report: ExtractReport) -> None:
+    keys = list(report.candidates.values())
+    if keys:
+        more = f" and {len(keys) - _KEYS_SHOWN} more" if len(keys) > _KEYS_SHOWN else ""
+        waits = "1 candidate waits" if len(keys) == 1 else f"{len(keys)} candidates wait"
+        say(f"{waits} for your yes: {', '.join(keys[:_KEYS_SHOWN])}{more}. `hikidashi inbox` goes through them.")
+    if report.borne_out:
+        say(f"{amount(len(report.borne_out), 'fact')} of the drawer worked again.")

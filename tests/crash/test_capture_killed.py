@@ -22,19 +22,36 @@ class Killed(Exception):
     """Stands for the process's end."""
 
 
-def undisturbed(tmp_path: Path, folder: Path) -> dict[str, bytes]:
+Kept = tuple[dict[str, bytes], list[tuple[object, ...]]]
+
+
+def kept(here: Desk) -> Kept:
+    """The entry files; the candidates and what was seen of them."""
+    rows: list[tuple[object, ...]] = []
+    for query in (
+        "SELECT id, key, body, proof, sessions FROM candidates ORDER BY key",
+        "SELECT key, anchor, line FROM sightings ORDER BY key, anchor",
+    ):
+        rows += map(tuple, here.connection.execute(query).fetchall())
+    return here.staged_files(), rows
+
+
+def undisturbed(tmp_path: Path, folder: Path) -> Kept:
     with desk(tmp_path / "undisturbed") as here:
         here.extract(folder)
-        return here.staged_files()
+        files, rows = kept(here)
+        assert files
+        assert rows
+        return files, rows
 
 
-def check_whole(here: Desk, folder: Path, expected: dict[str, bytes]) -> None:
-    """A normal extract afterwards: the same files as undisturbed, no row left behind, no temporary file."""
+def check_whole(here: Desk, folder: Path, expected: Kept) -> None:
+    """A normal extract afterwards: the same as undisturbed, no row left behind, no temporary file."""
     here.extract(folder)
-    assert here.staged_files() == expected
+    assert kept(here) == expected
     assert here.states() == {"staged"}
     here.extract(folder)
-    assert here.staged_files() == expected
+    assert kept(here) == expected
     assert not list(here.workspace.home.rglob(".tmp-*"))
 
 

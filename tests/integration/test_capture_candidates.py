@@ -1,0 +1,161 @@
+"""What sessions prove comes before the gate exactly once, whatever happens to the reading (design section 5.3)."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from hikidashi.capture.run import CHECKPOINTS
+from hikidashi.drawer.candidates import Candidate, waiting
+from hikidashi.drawer.decisions import approve
+from hikidashi.drawer.reading import find_fact
+from hikidashi.drawer.store import Drawer
+from tests.capture_workspace import Desk, desk
+from tests.transcripts import Session
+
+UPLOAD = "aws s3 sync dist s3://shop-assets"
+UPLOADED = "upload: dist/app.js to s3://shop-assets/app.js"
+LOGGED_OUT = "fatal error: Unable to locate credentials"
+KEY = "deploy:shop-assets"
+
+
+def deploying(name: str = "deploy", *, hour: int = 9) -> Session:
+    session = Session(name=name, at=datetime(2026, 3, 1, hour, tzinfo=UTC))
+    session.user("From now on, never touch the PROD bucket.")
+    session.user("Put the shop online.")
+    session.runs(UPLOAD, UPLOADED)
+    session.says("It is online.")
+    return session
+
+
+def candidates(here: Desk) -> list[Candidate]:
+    return waiting(here.connection)
+
+
+def sightings(here: Desk) -> list[sqlite3.Row]:
+    return here.connection.execute("SELECT * FROM sightings ORDER BY key, at").fetchall()
+
+
+def test_a_deploy_and_an_order_each_leave_one_candidate(tmp_path: Path) -> None:
+    path = deploying().write(tmp_path / "s.jsonl")
+    with desk(tmp_path / "shop") as here:
+        report = here.extract(path)
+        found = {candidate.key: candidate for candidate in candidates(here)}
+        deploy = found.pop(KEY)
+        assert UPLOAD in deploy.body
+        assert UPLOADED in deploy.proof
+        assert deploy.trust == "tool"
+        assert deploy.machine_id
+        (rule,) = found.values()
+        assert (rule.type, rule.trust, rule.machine_id) == ("rule", "user", "")
+        assert rule.body == "From now on, never touch the PROD bucket"
+        assert set(report.candidates.values()) == {KEY, rule.key}
+        seen = next(row for row in sightings(here) if row["key"] == KEY)
+        assert (seen["path"], seen["line"], seen["tool"]) == (str(path), 2, "aws")
+
+
+def test_reading_again_copies_and_other_orders_add_nothing(tmp_path: Path) -> None:
+    path = deploying().write(tmp_path / "s.jsonl")
+    copy = tmp_path / "resumed.jsonl"
+    copy.write_bytes(path.read_bytes())
+    with desk(tmp_path / "shop") as here:
+        here.extract(path)
+        before = candidates(here), [tuple(row) for row in sightings(here)]
+        assert here.extract(path, copy).candidates == {}
+        assert (candidates(here), [tuple(row) for row in sightings(here)]) == before
+
+
+def test_a_second_session_counts_once_more(tmp_path: Path) -> None:
+    with desk(tmp_path / "shop") as here:
+        here.extract(deploying().write(tmp_path / "a.jsonl"))
+        assert here.extract(deploying("again", hour=11).write(tmp_path / "b.jsonl")).candidates == {}
+        (deploy,) = [candidate for candidate in candidates(here) if candidate.key == KEY]
+        assert deploy.sessions == 2
+
+
+def test_a_session_read_in_pieces_gives_what_it_gives_as_a_whole(tmp_path: Path) -> None:
+    lines = deploying().data().splitlines(keepends=True)
+    with desk(tmp_path / "one") as whole:
+        whole.extract(deploying().write(tmp_path / "s.jsonl"))
+        expected = [(c.key, c.body, c.proof, c.sessions) for c in candidates(whole)]
+    path = tmp_path / "grows.jsonl"
+    with desk(tmp_path / "two") as here:
+        for count in range(1, len(lines) + 1):
+            path.write_bytes(b"".join(lines[:count]))
+            here.extract(path)
+        assert [(c.key, c.body, c.proof, c.sessions) for c in candidates(here)] == expected
+
+
+def test_a_workspace_of_an_earlier_version_is_read_again_for_it(tmp_path: Path) -> None:
+    path = deploying().write(tmp_path / "s.jsonl")
+    with desk(tmp_path / "shop") as here:
+        here.extract(path)
+        for table in ("candidates", "sightings"):
+            here.connection.execute(f"DELETE FROM {table}")
+        for row in here.connection.execute("SELECT path, state FROM watermarks").fetchall():
+            state = json.loads(row["state"])
+            del state["promoting"]
+            here.connection.execute("UPDATE watermarks SET state = ?", (json.dumps(state),))
+        report = here.extract(path)
+        assert KEY in report.candidates.values()
+        assert report.new == []
+
+
+class Stopped(Exception):
+    """The reading ends here, as if it were killed."""
+
+
+@pytest.mark.parametrize("at", CHECKPOINTS)
+def test_stopped_at_any_step_the_next_reading_gives_the_same(tmp_path: Path, at: str) -> None:
+    path = deploying().write(tmp_path / "s.jsonl")
+    with desk(tmp_path / "one") as whole:
+        whole.extract(path)
+        expected = [(c.id, c.key, c.sessions) for c in candidates(whole)], len(sightings(whole))
+
+    def stop(name: str) -> None:
+        if name == at:
+            raise Stopped
+
+    with desk(tmp_path / "shop") as here:
+        try:
+            here.extract(path, checkpoint=stop)
+        except Stopped:
+            pass
+        here.extract(path)
+        assert ([(c.id, c.key, c.sessions) for c in candidates(here)], len(sightings(here))) == expected
+
+
+def test_a_failure_later_on_stands_beside_the_proof(tmp_path: Path) -> None:
+    with desk(tmp_path / "shop") as here:
+        here.extract(deploying().write(tmp_path / "a.jsonl"))
+        approve(Drawer(here.connection, "workspace"), [c.id for c in candidates(here) if c.key == KEY])
+        for number, name in enumerate(("one", "two"), 12):
+            session = Session(name=name, at=datetime(2026, 3, 1, number, tzinfo=UTC))
+            session.user("Deploy")
+            session.runs(UPLOAD, LOGGED_OUT, exit_code=1)
+            here.extract(session.write(tmp_path / f"{name}.jsonl"))
+            fact = find_fact(here.connection, "workspace", KEY)
+            assert fact is not None
+            assert fact.last_failed is not None
+            assert "Unable to locate credentials" in fact.failure
+            assert fact.status == ("active" if name == "one" else "stale")
+        report = here.extract(deploying("later", hour=20).write(tmp_path / "later.jsonl"))
+        assert report.borne_out == {KEY}
+
+
+def test_what_other_folders_show_is_not_this_workspaces(tmp_path: Path, home: Path) -> None:
+    with desk(tmp_path / "shop") as here:
+        other = tmp_path / "other"
+        other.mkdir()
+        session = Session(cwd=str(here.workspace.root), name="mine")
+        session.user("Hello")
+        session.cwd = str(other)
+        session.runs(UPLOAD, UPLOADED)
+        slug = "".join(char if char.isascii() and char.isalnum() else "-" for char in str(here.workspace.root))
+        session.write(home / ".claude" / "projects" / slug / "s.jsonl")
+        here.extract(own=True)
+        assert candidates(here) == []
