@@ -6,6 +6,7 @@ import contextlib
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hikidashi.capture import reading
 from hikidashi.capture.run import CHECKPOINTS
 from tests.capture_sessions import folder_of_sessions
 from tests.capture_workspace import Desk, desk
+from tests.transcripts import Session
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,6 +36,17 @@ def kept(here: Desk) -> Kept:
     ):
         rows += map(tuple, here.connection.execute(query).fetchall())
     return here.staged_files(), rows
+
+
+def sessions(folder: Path) -> Path:
+    """Sessions that leave entries of every kind, and one that shows what can be done."""
+    shown = Session(name="shown", cwd="/home/ann/shop", at=datetime(2026, 3, 1, 13, tzinfo=UTC))
+    shown.user("From now on, answer in French.")
+    shown.runs("aws s3 sync dist s3://shop-assets", "upload: dist/app.js to s3://shop-assets/app.js")
+    shown.runs("git push", "To github.com:ann/shop.git\n   1a2b3c4..5d6e7f8  main -> main")
+    folder_of_sessions(folder)
+    shown.write(folder / "shown.jsonl")
+    return folder
 
 
 def undisturbed(tmp_path: Path, folder: Path) -> Kept:
@@ -57,7 +70,7 @@ def check_whole(here: Desk, folder: Path, expected: Kept) -> None:
 
 @pytest.mark.parametrize("step", CHECKPOINTS)
 def test_an_exception_at_each_step_costs_nothing(tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = folder_of_sessions(tmp_path / "sessions")
+    folder = sessions(tmp_path / "sessions")
     expected = undisturbed(tmp_path, folder)
     monkeypatch.setattr(reading, "CHUNK_BYTES", 4_000)
     steps: list[str] = []
@@ -92,7 +105,7 @@ KILLS = [(step, count) for step in CHECKPOINTS for count in (1, 4) if count == 1
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 def test_kill_9_at_each_step_in_a_row(tmp_path: Path) -> None:
-    folder = folder_of_sessions(tmp_path / "sessions")
+    folder = sessions(tmp_path / "sessions")
     expected = undisturbed(tmp_path, folder)
     killed = 0
     for step, count in KILLS:
