@@ -35,6 +35,7 @@ def _show(status: Mapping[str, Any]) -> None:
         ("engine", f"{status['engine']}\n{status['engine_reason']}"),
         ("staged", _staged(status["staging"])),
     ]
+    rows.append(("drawer", _drawer(status["drawer"])))
     if status["last_run"]:
         rows.append(("last run", _last_run(status["last_run"])))
     if status["claim"]:
@@ -61,6 +62,15 @@ def _staged(staging: Mapping[str, Any]) -> str:
         lines.append(f"{amount(staging['quarantined'], 'file')} set aside in .hikidashi/staging/quarantine/")
     if staging["batch_limit"] is not None:
         lines.append(f"the next run takes at most {staging['batch_limit']}, since a run failed over its entries")
+    return "\n".join(lines)
+
+
+def _drawer(drawer: Mapping[str, int]) -> str:
+    aside = [f"{drawer[state]} {state}" for state in ("stale", "retired") if drawer[state]]
+    lines = [", ".join([f"{amount(drawer['active'], 'fact')}", *aside])]
+    if drawer["candidates"]:
+        waits = "1 candidate waits" if drawer["candidates"] == 1 else f"{drawer['candidates']} candidates wait"
+        lines.append(f"{waits} for your yes: `hikidashi inbox`")
     return "\n".join(lines)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import datetime
 from typing import Any
 
 from hikidashi.config.settings import Settings, resolve_engine
 from hikidashi.config.workspace import Workspace
 from hikidashi.db.network import network_kind
+from hikidashi.drawer.candidates import waiting
+from hikidashi.drawer.reading import count_facts
 from hikidashi.records.library import read_tree
 from hikidashi.records.linter import read_only_paths
 from hikidashi.staging.claim import read_claim
@@ -15,7 +18,7 @@ from hikidashi.staging.pause import paused_since
 from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.staging.store import StagingStore, StagingTotals
 from hikidashi.staging.trigger import over_threshold
-from hikidashi.times import Clock, now
+from hikidashi.times import Clock, format_time, now
 from hikidashi.worker.ledger import RunRow, batch_limit, last_run
 from hikidashi.worker.runs import run_form
 
@@ -54,6 +57,7 @@ def workspace_status(
             "over_threshold": over,
             "batch_limit": batch_limit(connection),
         },
+        "drawer": _drawer(connection, clock()),
         "claim": None
         if claim is None
         else {
@@ -71,6 +75,16 @@ def workspace_status(
         "read_only": {finding.path: f"line {finding.line}, {finding.code} {finding.message}" for finding in shut},
         "idle_reason": None if claim is not None and claim.alive else _idle_reason(totals, over, since, row),
     }
+
+
+def _drawer(connection: sqlite3.Connection, at: datetime) -> dict[str, int]:
+    """The workspace's facts by status, and the candidates that wait."""
+    counts = dict.fromkeys(("active", "stale", "retired"), 0)
+    for (status, _), number in count_facts(connection, "workspace").items():
+        counts[status] += number
+    candidates = waiting(connection)
+    put_off = sum(candidate.is_put_off(format_time(at)) for candidate in candidates)
+    return {**counts, "candidates": len(candidates) - put_off, "candidates_put_off": put_off}
 
 
 def _idle_reason(totals: StagingTotals, over: str | None, since: str | None, row: RunRow | None) -> str:
