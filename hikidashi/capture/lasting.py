@@ -33,9 +33,11 @@ MAX_RULES: Final = 12
 class Lasting:
     """Events in, drafts of rules out. One a transcript file; it keeps nothing but the last time it met."""
 
-    def __init__(self, host: str, path: str) -> None:
+    def __init__(self, host: str, path: str, *, copies: bool = False) -> None:
         self.host = host
         self.path = path
+        #: Events that another file told count too: who takes the sightings knows them by their anchors.
+        self._copies = copies
         #: Time of the last event, for those that have none.
         self.last_at = ""
 
@@ -43,7 +45,9 @@ class Lasting:
         """The rules in one event, each with its sighting; [] for all but a person's own prompt."""
         if event.at:
             self.last_at = event.at
-        if event.kind != "user" or event.role != "user" or event.sidechain or event.repeat:
+        if event.kind != "user" or event.role != "user" or event.sidechain:
+            return []
+        if event.repeat and not self._copies:
             return []
         found: dict[str, tuple[Draft, Sighting]] = {}
         for sentence in lasting_orders(event.text):
