@@ -24,7 +24,7 @@ from hikidashi.config.territory import linked_worktrees
 from hikidashi.config.workspace import remember_worktrees
 from hikidashi.db.connection import database_errors, queries, transaction
 from hikidashi.drawer.decay import decay_if_due
-from hikidashi.drawer.gate import expire
+from hikidashi.drawer.gate import sweep
 from hikidashi.errors import UsageError
 from hikidashi.hosts.registry import HOSTS, recognise, transcripts_under
 from hikidashi.hosts.transcript import Host, SessionFile
@@ -96,7 +96,7 @@ def _tend(settings: Settings, connection: sqlite3.Connection, at: datetime) -> N
     """What time does to the drawer and its candidates. Even where no command looks at it, Phase 1 comes by."""
     limits = {"stale_days": settings.drawer.stale_days, "retired_days": settings.drawer.retired_days}
     decay_if_due(connection, "workspace", at, **limits)
-    expire(connection, at, days=settings.gate.expire_days)
+    sweep(connection, at, days=settings.gate.expire_days)
 
 
 class _Extraction:
