@@ -42,6 +42,7 @@ _SAYS_NOTHING: Final = frozenset(
 )
 #: Programs that pass the end of an output on.
 _KEEPS_END: Final = frozenset({"tail", "tee", "cat", "ts", "nl"})
+_LINES: Final = re.compile(r"(?:-n?|--lines=)?(\d{1,6})")
 _FAILURE_WORDS: Final = re.compile(r"fail|error|✗|✖|×|warn", re.IGNORECASE)
 _TIMED_OUT: Final = "Command timed out after "
 
@@ -67,7 +68,7 @@ class LineEnd:
     code: int | None
     #: What it printed, without what its own `echo` printed.
     output: str
-    #: A part of the output is missing.
+    #: The end of the output is missing.
     cut: bool
     #: The line by which a shell says that it could not run something; ''.
     refusal: str = ""
@@ -100,7 +101,7 @@ def line_end(event: Event, reading: Reading) -> LineEnd | str:
     output = "" if text.strip() == _NO_OUTPUT else _without_echoes(text, reading)
     if code is None and not output.strip():
         return "nothing tells how it ended"
-    cut = event.truncated or signs.is_cut(output)
+    cut = signs.is_cut(output) or (event.truncated and " left out " not in event.text)
     return LineEnd(code=code, output=output, cut=cut, refusal=signs.shell_refusal(output))
 
 
@@ -146,13 +147,13 @@ class _Case:
         self.hidden = invocation.output == "gone" and not _shown_later(invocation, reading)
         self.output = "" if self.hidden else end.output
         self.success, self.failed = self.call.success, self.call.failed
-        if self.call.runs:
-            success, failed = box.signs(self.call.verb)
-            self.success += success
-            # At an exit code of 0 one tool's word for failure may be another's for something else.
-            self.failed += failed if self.code != 0 else ()
         self.others = [other for other in reading.invocations if other is not invocation]
         self.sign = found(self.success, self.output, last=True)
+        if self.call.runs and self.sign is None:
+            success, failed = box.signs(self.call.verb)
+            self.sign = found(success, self.output, last=True)
+            # Where anything says success, one tool's word for failure may be another's for something else.
+            self.failed += failed if self.sign is None and self.code != 0 else ()
         self.passed = self.sign is not None and self.code == 0
 
     def judged(self) -> Judgement:
@@ -224,7 +225,7 @@ class _Case:
 
     def _selected(self) -> bool:
         """Whether lines that would tell of a failure may be left out of what is shown."""
-        filters = [words for words in self.invocation.filters if words]
+        filters = [words for words in self.invocation.filters if words and not self._keeps_all(words)]
         searches = [words for words in filters if words[0] in _SEARCHES]
         if any(_inverted(words) and _tells_failures(words) for words in searches):
             return True
@@ -232,6 +233,13 @@ class _Case:
         return self.call.piecewise and (
             bool(others) or not all(_inverted(words) or _tells_failures(words) for words in searches)
         )
+
+    def _keeps_all(self, words: tuple[str, ...]) -> bool:
+        """Whether a filter had nothing to leave out: fewer lines are shown than it lets through."""
+        if words[0] not in ("head", "tail") or len(self.invocation.filters) > 1:
+            return False
+        number = next((match[1] for word in words[1:] if (match := _LINES.fullmatch(word))), "10")
+        return self.output.strip("\n").count("\n") + 1 < int(number)
 
     def _silent_doubt(self) -> str:
         if signs.asks(self.output):

@@ -19,7 +19,10 @@ __all__ = [
     "test_failure",
 ]
 
-_CUT: Final = re.compile(r"\[(?:…|\.\.\.) ?[\d,]+ (?:characters|lines|chars)[^\]]*(?:…|\.\.\.)?\]|<persisted-output>")
+#: What hosts put in the place of what they leave out.
+_LEFT_OUT: Final = re.compile(
+    r"\[(?:…|\.\.\.) ?[\d,]+ (?:characters|lines|chars)\b[^\]]*\]\s*\Z|\A\s*<persisted-output>"
+)
 
 _SHELL_REFUSAL: Final = re.compile(
     r"^(?:[\w./() -]{0,60}:(?: ?(?:line )?\d+:)? )?(?:command not found: |(?P<name>[^\s:]+): (?:command )?not found$)"
@@ -92,8 +95,8 @@ _SAID_FALSE: Final = re.compile(
 
 
 def is_cut(output: str) -> bool:
-    """Whether the host shows a part of the output only."""
-    return ("[…" in output or "[..." in output or "<persisted" in output) and _CUT.search(output) is not None
+    """Whether the end of an output is not shown; what is left out of its middle hides no result."""
+    return ("]" in output[-40:] or "<persisted" in output[:40]) and _LEFT_OUT.search(output) is not None
 
 
 #: A word of each kind of line that the patterns above look for: most outputs have none.

@@ -44,7 +44,14 @@ _SELECTION: Final = re.compile(
 _NEEDED: Final = re.compile(r"^(?:sudo|npx|bunx|uvx|pipx run|python -m|.+ (?:exec|run|dlx))$")
 _UNQUOTED: Final = re.compile(r"[^\s'\"`;&|<>()]+")
 
-parsed: Final = lru_cache(maxsize=1_024)(read_line)
+#: What stands for something taken out (`<secret>`), by hand or by a program: no redirection, though a shell reads one.
+_TAKEN_OUT: Final = re.compile(r"(?<=[\s='\":/@])<([A-Za-z][\w-]{2,30})>(?=[\s'\":/@.,;)]|\Z)")
+
+
+@lru_cache(maxsize=1_024)
+def parsed(line: str) -> Reading:
+    """A line taken apart; what was read lately is remembered."""
+    return read_line(_TAKEN_OUT.sub(r"‹\1›", line) if "<" in line else line)
 
 
 @lru_cache(maxsize=256)

@@ -30,17 +30,17 @@ def test_a_call_gives_what_its_output_proves(case: dict[str, Any]) -> None:
 
 
 def test_every_tool_has_cases_of_success_and_of_nothing() -> None:
+    ok = [{row["tool"] for row in case["gives"] if row["outcome"] == "ok"} for _, case in ALL]
+    words = [set(re.findall(r"[\w.*+-]+", case["command"])) for _, case in ALL]
     succeeds: set[str] = set()
     fails: set[str] = set()
     for tool in toolbox().tools.values():
-        globs = [program[0] for program in tool.programs if "*" in program[0]]
-        programs = [program[0] for program in tool.programs]
-        for _, case in ALL:
-            ok = {row["tool"] for row in case["gives"] if row["outcome"] == "ok"}
-            words = re.findall(r"[\w.*+-]+", case["command"])
-            if tool.name in ok or any(fnmatchcase(name, glob) for glob in globs for name in ok):
+        names = {program[0] for program in tool.programs}
+        globs = [name for name in names if "*" in name]
+        for tools, typed in zip(ok, words, strict=True):
+            if tool.name in tools or any(fnmatchcase(name, glob) for glob in globs for name in tools):
                 succeeds.add(tool.name)
-            elif any(word in programs or any(fnmatchcase(word, glob) for glob in globs) for word in words):
+            elif names & typed or any(fnmatchcase(word, glob) for glob in globs for word in typed):
                 fails.add(tool.name)
     assert sorted(toolbox().tools.keys() - succeeds) == []
     assert sorted(toolbox().tools.keys() - fails) == []
