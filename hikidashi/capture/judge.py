@@ -49,6 +49,8 @@ _TIMED_OUT: Final = "Command timed out after "
 #: Characters of an output that are looked at from both ends; a summary stands near one of them.
 _HEAD: Final = 8_000
 _TAIL: Final = 24_000
+#: What a terminal takes as colour, movement or title (ECMA-48).
+_TERMINAL: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _NO_OUTPUT: Final = "(Bash completed with no output)"
 
 #: Commands that check and leave no artefact; a task that runs nothing else builds and tests nothing.
@@ -98,11 +100,18 @@ def line_end(event: Event, reading: Reading) -> LineEnd | str:
     if code is None and event.outcome != "unknown":
         code = 0 if event.outcome == "ok" else 1
     text = event.text if len(event.text) <= _HEAD + _TAIL else f"{event.text[:_HEAD]}\n{event.text[-_TAIL:]}"
-    output = "" if text.strip() == _NO_OUTPUT else _without_echoes(text, reading)
+    output = "" if text.strip() == _NO_OUTPUT else _without_echoes(_plain(text), reading)
     if code is None and not output.strip():
         return "nothing tells how it ended"
     cut = signs.is_cut(output) or (event.truncated and " left out " not in event.text)
     return LineEnd(code=code, output=output, cut=cut, refusal=signs.shell_refusal(output))
+
+
+def _plain(text: str) -> str:
+    """An output as it reads: without colours, each state of a progress line on a line of its own."""
+    if "\x1b" in text:
+        text = _TERMINAL.sub("", text)
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def _without_echoes(text: str, reading: Reading) -> str:
