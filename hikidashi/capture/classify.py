@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any, Final
@@ -66,10 +67,19 @@ class Promotion:
     """Takes the events of one transcript, in order."""
 
     def __init__(
-        self, host: str, *, path: str = "", explain: bool = False, copies: bool = False, box: Toolbox | None = None
+        self,
+        host: str,
+        *,
+        path: str = "",
+        explain: bool = False,
+        copies: bool = False,
+        project_of: Callable[[str], str] | None = None,
+        box: Toolbox | None = None,
     ) -> None:
         #: `copies`: events that another file told count too; who takes the sightings knows them by their anchors.
         self.host, self.path, self.explain, self._copies = host, path, explain, copies
+        #: The project's folder of a working folder, '' where it is not known: then it is where the session began.
+        self._project_of = project_of
         self._box = box
         self._session = ""
         self._root = ""
@@ -177,7 +187,7 @@ class Promotion:
         command: str,
     ) -> Evidence:
         place = Place.of(event, self._last_at)
-        target = target_of(one, invocation, end.output, Where(cwd=_folder(event.cwd), root=self._root))
+        target = target_of(one, invocation, end.output, self._where(event.cwd))
         return Evidence(
             verb=one.call.verb,
             tool=one.tool.name,
@@ -198,6 +208,14 @@ class Promotion:
         """Whether something was changed since the last call that asked."""
         changed, self._changed = self._changed, False
         return changed
+
+    def _where(self, cwd: str) -> Where:
+        folder, project = _folder(cwd), self._project_of(cwd) if self._project_of else ""
+        if project:
+            self._root = root = _folder(project)
+            inside = folder == root or folder.startswith(f"{root}/")
+            return Where(cwd=folder if inside else root, root=root)  # a linked worktree stands beside its project
+        return Where(cwd=folder, root=self._root)
 
     # -- starts that wait to be confirmed
 

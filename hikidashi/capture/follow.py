@@ -131,3 +131,7 @@ class Belonging:
         if known is None:
             known = self._known[cwd] = bool(cwd) and find_root(Path(cwd)) == self._root
         return known
+
+    def project(self, cwd: str) -> str:
+        """The workspace's folder for what ran in it or in a linked worktree of it; '' for any other folder."""
+        return str(self._root) if self.holds(cwd) else ""

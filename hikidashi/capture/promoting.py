@@ -8,7 +8,7 @@ anchors, so copies of a session and a reading from the start again add nothing.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -43,8 +43,8 @@ class Found:
 class Promoting:
     """Takes the events of one transcript, in order."""
 
-    def __init__(self, host: str, *, path: str) -> None:
-        self._calls = classify.Promotion(host, path=path, copies=True)
+    def __init__(self, host: str, *, path: str, project_of: Callable[[str], str]) -> None:
+        self._calls = classify.Promotion(host, path=path, copies=True, project_of=project_of)
         self._rules = Lasting(host, path, copies=True)
         self._said: list[tuple[Draft, list[Sighting]]] = []
 

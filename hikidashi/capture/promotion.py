@@ -73,6 +73,8 @@ class Step:
 class Way:
     """One way in which it worked: the commands in order, and how the last but joining one ended. Redacted."""
 
+    #: Of the call that it is known by, not of its first steps and what follows it.
+    tool: str
     commands: list[str]
     said: str
     at: str
@@ -107,6 +109,7 @@ class Grown:
             return
         steps = [step.command for step in before if step.verb in CHAINED.get(evidence.verb, ())]
         way = Way(
+            tool=evidence.tool,
             commands=list(dict.fromkeys([*steps[-MAX_STEPS:], evidence.command])),
             said=evidence.said,
             at=evidence.at,
@@ -136,6 +139,10 @@ def _rank(verb: Verb, way: Way) -> tuple[bool, int, int]:
     command = way.commands[-1]
     passed = _COUNTED.search(way.said) if verb == "test" else None
     return _HARMS.search(command) is not None, -int(passed[1].replace(",", "")) if passed else 0, len(command)
+
+
+#: What somebody does with these changes with the tool; elsewhere another tool is another way to the same.
+_BY_TOOL: Final[frozenset[Verb]] = frozenset({"deploy", "publish", "infra"})
 
 
 def key_of(verb: Verb, target: str) -> str:
@@ -170,9 +177,15 @@ def draft_of(key: str, grown: Grown, box: Toolbox, *, host: str, session_id: str
         aliases=_aliases(grown, box),
         trust="tool",
         origin="promotion",
-        digest=hashlib.sha256("\x1f".join([key, *sorted(grown.tools)]).encode("utf-8", "replace")).hexdigest()[:32],
+        digest=_digest(key, grown.verb, best.tool),
         source=source.to_dict(),
     )
+
+
+def _digest(key: str, verb: Verb, tool: str) -> str:
+    """Equal for two proposals between which a person would not decide anew."""
+    parts = [key, tool] if verb in _BY_TOOL else [key]
+    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def _body(grown: Grown, ways: list[Way]) -> str:

@@ -152,7 +152,7 @@ class _Pass:
         self._start = mark
         self._read = ReadReport(skipped=dict(mark.skipped), last_uuid=mark.last_uuid)
         self._fold = SessionFold(host.name, sidechain=file.sidechain, met=self._met)
-        self._promoting = Promoting(host.name, path=path_text(file.path))
+        self._promoting = Promoting(host.name, path=path_text(file.path), project_of=reader.belonging.project)
         if mark.state:
             self._fold.restore(mark.state)
             self._promoting.restore(mark.state["promoting"])

@@ -11,7 +11,7 @@ import pytest
 
 from hikidashi.capture.run import CHECKPOINTS
 from hikidashi.drawer.candidates import Candidate, waiting
-from hikidashi.drawer.decisions import approve
+from hikidashi.drawer.decisions import approve, reject
 from hikidashi.drawer.reading import find_fact
 from hikidashi.drawer.store import Drawer
 from tests.capture_workspace import Desk, desk
@@ -159,3 +159,41 @@ def test_what_other_folders_show_is_not_this_workspaces(tmp_path: Path, home: Pa
         session.write(home / ".claude" / "projects" / slug / "s.jsonl")
         here.extract(own=True)
         assert candidates(here) == []
+
+
+def test_worktrees_and_folders_of_a_project_are_one_project(tmp_path: Path, home: Path) -> None:
+    root = tmp_path / "shop"
+    (root / "web").mkdir(parents=True)
+    tree = tmp_path / "42"
+    tree.mkdir()
+    gitdir = root / ".git" / "worktrees" / "42"
+    gitdir.mkdir(parents=True)
+    (tree / ".git").write_text(f"gitdir: {gitdir}\n")
+    (gitdir / "gitdir").write_text(f"{tree}/.git\n")
+    (gitdir / "commondir").write_text("../..\n")
+    (gitdir / "HEAD").write_text("ref: refs/heads/fix\n")
+    with desk(root) as here:
+        for number, place in enumerate((tree, root / "web", root)):
+            session = Session(cwd=str(place), name=str(number), at=datetime(2026, 3, 1, 9 + number, tzinfo=UTC))
+            session.user("Run the tests")
+            session.runs("pytest", "===== 12 passed in 0.10s =====")
+            slug = "".join(char if char.isascii() and char.isalnum() else "-" for char in str(place))
+            folder = home / ".claude" / "projects" / slug
+            folder.mkdir(parents=True)
+            session.write(folder / "s.jsonl")
+        here.extract(own=True)
+        assert [(c.key, c.sessions) for c in candidates(here)] == [("test:shop", 3)]
+
+
+def test_another_tool_is_another_way_to_test_but_another_deploy(tmp_path: Path) -> None:
+    with desk(tmp_path / "shop") as here:
+        here.extract(deploying().write(tmp_path / "a.jsonl"))
+        session = Session(name="tests", at=datetime(2026, 3, 1, 10, tzinfo=UTC))
+        session.runs("pytest", "===== 12 passed in 0.10s =====")
+        here.extract(session.write(tmp_path / "b.jsonl"))
+        reject(here.connection, [c.id for c in candidates(here)])
+        session = Session(name="others", at=datetime(2026, 3, 1, 11, tzinfo=UTC))
+        session.runs("npx vitest run", " Test Files  3 passed (3)\n      Tests  12 passed (12)")
+        session.runs("gsutil rsync -r dist gs://shop-assets", "Operation completed over 4 objects/1.2 MiB.")
+        here.extract(session.write(tmp_path / "c.jsonl"))
+        assert [c.key for c in candidates(here)] == [KEY]
