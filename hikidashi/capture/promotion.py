@@ -73,8 +73,9 @@ class Step:
 class Way:
     """One way in which it worked: the commands in order, and how the last but joining one ended. Redacted."""
 
-    #: Of the call that it is known by, not of its first steps and what follows it.
+    #: Tool and command of the call that it is known by, not of its first steps and what follows it.
     tool: str
+    command: str
     commands: list[str]
     said: str
     at: str
@@ -100,16 +101,17 @@ class Grown:
         if evidence.tool not in self.tools:
             self.tools.append(evidence.tool)
         self.aliases = list(dict.fromkeys([*self.aliases, *evidence.aliases]))
-        self.count += 1
         chained = evidence.verb in CHAINED
         name = "" if chained else f"{evidence.tool} {evidence.target}"
         known = self.ways.get(name)
         if joins and known is not None:
             known.commands = list(dict.fromkeys([*known.commands, evidence.command]))
             return
+        self.count += 1
         steps = [step.command for step in before if step.verb in CHAINED.get(evidence.verb, ())]
         way = Way(
             tool=evidence.tool,
+            command=evidence.command,
             commands=list(dict.fromkeys([*steps[-MAX_STEPS:], evidence.command])),
             said=evidence.said,
             at=evidence.at,
@@ -136,7 +138,7 @@ class Grown:
 
 def _rank(verb: Verb, way: Way) -> tuple[bool, int, int]:
     """How well a way shows how something is done, the best lowest: without harm, most tests, shortest."""
-    command = way.commands[-1]
+    command = way.command
     passed = _COUNTED.search(way.said) if verb == "test" else None
     return _HARMS.search(command) is not None, -int(passed[1].replace(",", "")) if passed else 0, len(command)
 
@@ -199,7 +201,7 @@ def _body(grown: Grown, ways: list[Way]) -> str:
 def _proof(grown: Grown, best: Way) -> str:
     said = f"said `{best.said}`" if best.said else "ended with exit code 0"
     times = f", {grown.count} times in that session" if grown.count > 1 else ""
-    return cut(one_line(f"`{cut(best.commands[-1], 80)}` {said} on {best.at[:10]}{times}"), MAX_PROOF)
+    return cut(one_line(f"`{cut(best.command, 80)}` {said} on {best.at[:10]}{times}"), MAX_PROOF)
 
 
 def _aliases(grown: Grown, box: Toolbox) -> tuple[str, ...]:
