@@ -80,10 +80,7 @@ def deciding(script: Script) -> tuple[int, bool, bool]:
 def _plain(statement: AndOr) -> bool:
     """Whether a statement leaves `set -e` as it is."""
     parts = [part for pipeline in statement.pipelines for part in pipeline.parts]
-    return all(
-        isinstance(part, Simple) and (not part.words or part.words[0].raw not in ("set", "eval", ".", "source"))
-        for part in parts
-    )
+    return all(isinstance(part, Simple) and (not part.words or part.words[0].raw != "set") for part in parts)
 
 
 def _never_zero(pipeline: Pipeline, depth: int = 0) -> bool:
@@ -126,13 +123,13 @@ def ends_shell(statement: AndOr) -> bool:
 
 
 def _may_exit(statement: AndOr, depth: int = 0) -> bool:
-    """Whether an `exit` or `return` stands in a branch of a statement, so that what follows may not run."""
+    """Whether an `exit` or `return` may stand in a branch of a statement, so that what follows may not run."""
     for number, pipeline in enumerate(statement.pipelines):
         if number and statement.operators[number - 1] == "||" and harmless(statement.pipelines[number - 1]):
             continue  # `cd x || exit 1`
         for part in pipeline.parts:
             if isinstance(part, Simple):
-                if part.words and part.words[0].raw in ("exit", "return"):
+                if part.words and part.words[0].raw in ("exit", "return", "eval", ".", "source"):
                     return True
                 continue
             inside = part.scripts if part.kind not in ("subshell", "function") and depth < _MAX_LOOK else []

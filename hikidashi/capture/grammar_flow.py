@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from typing import Final
 
@@ -17,8 +16,8 @@ from hikidashi.capture.grammar_ends import (
     harmless,
     wrapped,
 )
+from hikidashi.capture.grammar_filling import Filling
 from hikidashi.capture.grammar_heredocs import lift
-from hikidashi.capture.grammar_notes import Notes
 from hikidashi.capture.grammar_parts import AndOr, Compound, Part, Pipeline, Script, Simple, Word
 from hikidashi.capture.grammar_reading import Code, Dialect
 from hikidashi.capture.grammar_state import (
@@ -32,7 +31,7 @@ from hikidashi.capture.grammar_state import (
 )
 from hikidashi.capture.grammar_tree import parse
 from hikidashi.capture.grammar_windows import placed
-from hikidashi.capture.grammar_words import SPECIAL, unquote
+from hikidashi.capture.grammar_words import scripts_in, unquote
 from hikidashi.capture.grammar_wrappers import Stripped, strip
 
 __all__ = ["MAX_PARSED", "MAX_TEXT", "Walk"]
@@ -51,13 +50,8 @@ MAX_PARSED: Final = 20_000
 #: Seconds that the parser may take for one line, far more than any needs that people write.
 _MAX_SECONDS: Final = 0.5
 
-#: Characters of a variable's value that are put in for it: a line could double it again and again.
-_MAX_VALUE: Final = 300
 
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-class Walk(Notes):
+class Walk(Filling):
     """One line's walk."""
 
     def __init__(self) -> None:
@@ -68,8 +62,6 @@ class Walk(Notes):
         #: Characters parsed so far, and redirections met.
         self.parsed = 0
         self.redirections = 0
-        #: Place-holders of the heredocs of the text being walked, and their bodies.
-        self.bodies: dict[str, str] = {}
         #: The words being walked were expanded outside: their substitutions have been followed.
         self.expanded = False
 
@@ -78,17 +70,20 @@ class Walk(Notes):
         if self.nesting >= _MAX_NESTING or self.full:
             self.broken = True
             return
+        outer = self.bodies, self.literal, self.expanded
+        if expanded or text in self.filled:
+            self.expanded = True
+            text = text.replace("$?", "${?}")  # the outer shell's, not that of a command in here
         lifted = lift(text[:MAX_TEXT])
         room = MAX_PARSED - self.parsed // 4
         self.parsed += len(lifted.text)
         script, broken = parse(lifted.text[: max(room, 0)], self.until)
         self.broken |= broken or len(lifted.text) > room or len(text) > MAX_TEXT
         self.nesting += 1
-        outer = self.bodies, self.expanded
-        self.expanded |= expanded
+        self.literal = {f"{lifted.mark}{n}" for n, literal in enumerate(lifted.literal) if literal}
         self.bodies = {f"{lifted.mark}{n}": body for n, body in enumerate(lifted.bodies)}
         self.script(script, place, shell)
-        self.bodies, self.expanded = outer
+        self.bodies, self.literal, self.expanded = outer
         self.nesting -= 1
 
     def windows(self, text: str, dialect: Dialect, place: Place, shell: Shell) -> None:
@@ -105,6 +100,8 @@ class Walk(Notes):
     def script(self, script: Script, place: Place, shell: Shell) -> None:
         """Statements one after the other."""
         decides, head, exact = deciding(script)
+        if self.expanded and decides < len(script) - 1:  # `$?` and `$rc` were the outer shell's
+            decides = -1
         for number, statement in enumerate(script):
             if self.full:
                 return
@@ -192,18 +189,6 @@ class Walk(Notes):
             self.part(part, own._replace(stdin=fed, shell_code=own.code, branch=False), shell.copy())
             fed = self.fed(part, shell)
 
-    def fed(self, part: Part, shell: Shell) -> str | None:
-        """The text that a command puts into the pipe behind it, when the line shows it."""
-        if not isinstance(part, Simple) or not part.words:
-            return None
-        words = [unquote(word.raw, shell.known) for word in part.words]
-        if words[0] == "cat" and len(words) == 1:
-            return self.stdin(part, shell)
-        if words[0] in ("echo", "printf") and not any(word.scripts for word in part.words):
-            text = " ".join(word for word in words[1:] if word not in ("-e", "-n", "-E", "%s\\n", "%s"))
-            return (text.replace("\\n", "\n") if words[0] == "printf" or "-e" in words else text).rstrip("\n") + "\n"
-        return None
-
     # -- commands ----------------------------------------------------------------------------------------------
 
     def part(self, part: Part, place: Place, shell: Shell) -> None:
@@ -238,6 +223,7 @@ class Walk(Notes):
                     sure=sure,
                     tested=place.tested or part.kind == "if",
                     branch=place.branch or number > 0,
+                    failed=False,
                 )
                 within = shell.copy()
                 self.script(script, inside, within)
@@ -250,6 +236,9 @@ class Walk(Notes):
         for redirect in part.redirects:
             if redirect.target.scripts:
                 self.substitutions(redirect.target, place, shell)
+            elif redirect.target.raw in self.bodies and redirect.target.raw not in self.literal:
+                for script in scripts_in(self.bodies[redirect.target.raw]):
+                    self.text(script, _in_word(place), shell.copy())
         stdin = self.stdin(part, shell)
         if stdin is not None:
             place = place._replace(stdin=stdin)
@@ -260,22 +249,12 @@ class Walk(Notes):
         appends = any(redirect.operator in (">>", "&>>") for redirect in part.redirects)
         return place._replace(output="gone", file=(file, appends, self.redirections))
 
-    def stdin(self, part: Part, shell: Shell) -> str | None:
-        """The text of a heredoc or here-string."""
-        for redirect in reversed(part.redirects):
-            if redirect.operator == "<<<":
-                return unquote(redirect.target.raw, shell.known)
-            if redirect.operator == "<" and redirect.target.raw in self.bodies:
-                return self.bodies[redirect.target.raw]
-        return None
-
     def substitutions(self, word: Word, place: Place, shell: Shell, code: Code = "unknown") -> None:
         """The scripts a word runs; their output goes into it."""
         if self.expanded:
             return
         for script in word.scripts:
-            inside = place._replace(code=code, shell_code=code, output="gone", filters=(), stdin=None, file=None)
-            inside = inside._replace(branch=False)
+            inside = _in_word(place)._replace(code=code, shell_code=code)
             within = shell.copy()
             within.errexit = False  # bash turns it off in there
             self.script(script, inside, within)
@@ -296,6 +275,8 @@ class Walk(Notes):
             if word.scripts:
                 live = True
                 self.substitutions(word, place, shell)
+            elif "exit" in word.raw and "$" in word.raw and word.raw[0] != "'":
+                live = True
         place = self.redirects(part, place, shell)
         if alone:
             return
@@ -309,35 +290,6 @@ class Walk(Notes):
         if shell.output != "shown":
             place = place._replace(output=worse(place.output, shell.output))
         self.call(words, place, shell, environ, live)
-
-    def value(self, raw: str, shell: Shell) -> str:
-        """A word unquoted, with place-holders of heredocs put back."""
-        text = unquote(raw, shell.known) if SPECIAL.search(raw) else raw
-        if self.bodies and "__heredoc_" in text:
-            for mark, body in self.bodies.items():
-                text = text.replace(f"$(cat <{mark}\n)", body.rstrip("\n")).replace(f"<{mark}", "<<EOF")
-        return text
-
-    def values(self, part: Simple, shell: Shell) -> list[str]:
-        """The words as the program gets them."""
-        found = []
-        for word in part.words:
-            raw = word.raw
-            text = self.value(raw, shell)
-            if raw[:1] == "$" and text != raw and " " in text:  # an unquoted variable falls apart at its blanks
-                found += text.split()
-            else:
-                found.append(text)
-        return found
-
-    def assign(self, shell: Shell, name: str, word: Word, value: str) -> None:
-        """`A=b` on its own: a value the line shows, unless it is made by a command or comes from elsewhere."""
-        if not _NAME.fullmatch(name) or word.scripts or "$" in value or word.raw[:1] == "(" or len(value) > _MAX_VALUE:
-            shell.known.pop(name.rstrip("+"), None)
-        else:
-            shell.known[name] = value
-            if name in shell.exported:
-                shell.exported[name] = value
 
     def call(self, words: list[str], place: Place, shell: Shell, environ: dict[str, str], live: bool) -> None:
         """A program with its arguments: builtins change the shell, wrappers are taken off, inner calls followed."""
@@ -369,6 +321,7 @@ class Walk(Notes):
         if inner.background:
             place = place._replace(background=True, code="unknown")
         if not inner.same_shell:
+            within.known, within.functions = dict(within.exported), {}
             within.errexit, within.pipefail, within.shaky = inner.errexit, inner.pipefail, False
             within.left = within.left_well = False
             place = place._replace(shell_code=place.code, tested=False, branch=False)
@@ -380,3 +333,10 @@ class Walk(Notes):
             self.nesting += 1
             self.call(list(inner.words), place, within, {}, live)
             self.nesting -= 1
+
+
+def _in_word(place: Place) -> Place:
+    """The place of a substitution in a word or a heredoc: its output goes there."""
+    return place._replace(
+        code="unknown", shell_code="unknown", output="gone", filters=(), stdin=None, file=None, branch=False
+    )

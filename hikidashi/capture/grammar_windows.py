@@ -51,8 +51,8 @@ _POWERSHELL: Final = re.compile(
 
 #: Signs of cmd outside quotes.
 _CMD: Final = re.compile(
-    r"%[A-Z_][A-Z0-9_()]{2,}%|(?:^|[&|(\n])\s*@?(?:(?:dir|del|rd|rmdir|copy|xcopy|move|cd|chdir|erase|type|where|start|taskkill)"
-    r"\s+/[a-z?]{1,2}(?![\w/.-])|if\s+(?:not\s+)?(?:exist|errorlevel|defined)\s|echo\s+off\b|setlocal\b|for\s+/[fdlr]\s)|\^\n",
+    r"%[A-Z_][A-Z0-9_()]{2,}%|(?:^|[&|(\n])\s*@?(?:(?:dir|del|rd|rmdir|copy|xcopy|move|erase|type|where|start|taskkill)"
+    r"\s+/[a-z?]{1,2}(?![\w/.-])|(?:cd|chdir)\s+/d\s|if\s+(?:not\s+)?(?:exist|errorlevel|defined)\s|echo\s+off\b|setlocal\b|for\s+/[fdlr]\s)|\^\n",
     re.IGNORECASE,
 )
 

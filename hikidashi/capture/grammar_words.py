@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-__all__ = ["SPECIAL", "has_substitution", "unquote"]
+__all__ = ["SPECIAL", "expand", "has_substitution", "scripts_in", "unquote"]
 
 #: What makes a word differ from what is written.
 SPECIAL: Final = re.compile(r"""['"\\$`]""")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BRACED_NAME: Final = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([\w./:@-]*))?\}")
+#: Escapes and variables in the body of a heredoc.
+_BODY: Final = re.compile(
+    r"\\(?P<escaped>[$`\\\n])|\$(?:(?P<name>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)\})", re.ASCII
+)
+_SCRIPT: Final = re.compile(r"\\.|\$\(\(|\$\(|`", re.DOTALL)
 _PLAIN: Final = re.compile(r"""[^'"\\$`]+""")
 _PLAIN_IN_QUOTES: Final = re.compile(r"""[^"\\$`]+""")
 _ANSI: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "e": "\x1b", "a": "\a", "b": "\b"}
@@ -138,3 +143,30 @@ def unquote(raw: str, known: Mapping[str, str]) -> str:
             text, at = _piece(raw, at, known)
             found.append(text)
     return "".join(found)
+
+
+def expand(body: str, known: Mapping[str, str]) -> str:
+    """The body of a heredoc as the program gets it: quotes are plain characters in it."""
+
+    def piece(match: re.Match[str]) -> str:
+        if match.group("escaped"):
+            return match.group("escaped").strip("\n")
+        return known.get(match.group("name") or match.group("braced"), match.group())
+
+    return _BODY.sub(piece, body)
+
+
+def scripts_in(body: str) -> Iterator[str]:
+    """The scripts that the body of a heredoc runs: `$(…)` and backticks."""
+    at = 0
+    while match := _SCRIPT.search(body, at):
+        at = match.end()
+        if match.group() == "$(":
+            end = _closing(body, at - 1, "(", ")")
+            yield body[at : end - 1]
+            at = end
+        elif match.group() == "`":
+            end = body.find("`", at)
+            end = len(body) if end < 0 else end
+            yield body[at:end]
+            at = end + 1
