@@ -42,7 +42,8 @@ class Statement:
 #: Signs of PowerShell outside quotes: where a statement begins, or anywhere for its own variables.
 _POWERSHELL: Final = re.compile(
     r"\$env:[A-Za-z_]\w*|\$LASTEXITCODE\b|\s-ErrorAction\b|\s`\n"
-    r"|(?:^|[;|&{(\n=])\s*(?:\$\w+\s+=\s|\$(?:null|true|false|_)\b|if\s*\(\$|foreach\s*\(|try\s*\{|(?<![&|])&\s*[\"'$.]"
+    r"|(?:^|[;|{(\n])\s*&\s*(?:[\"']|\$\w|\.\\)"
+    r"|(?:^|[;|&{(\n=])\s*(?:\$\w+\s+=\s|\$(?:null|true|false|_)\b|if\s*\((?:!?\$|-not\b|Test-Path)|foreach\s*\(|try\s*\{"
     r"|\[[A-Z]\w*(?:\.\w+)*\]::"
     r"|(?:Add|Clear|Compress|Convert|ConvertFrom|ConvertTo|Copy|Expand|Export|ForEach|Format|Get|Import|Install|Invoke|Join"
     r"|Measure|Move|New|Out|Pop|Push|Read|Remove|Rename|Resolve|Select|Set|Sort|Split|Start|Stop|Tee|Test|Update|Wait|Where"
@@ -56,9 +57,13 @@ _CMD: Final = re.compile(
     re.IGNORECASE,
 )
 
+#: A path that a POSIX shell would take its backslashes from.
+_WINDOWS_PATH: Final = re.compile(r"(?:^|\s)[A-Za-z]:\\[\w.]")
+
 #: What may stand in a Windows line and seldom in another: asked before the patterns above.
 _HINT: Final = re.compile(
-    r"\$env:|\$\w+ +=|-[A-Z][a-z]|\$LAST|::|\(\$|try *\{|&\s*[\"'$.]|%[A-Za-z]|\s/[A-Za-z?]|xist |off\b|\^\n| `\n"
+    r"\$env:|\$\w+ +=|-[A-Z][a-z]|\$LAST|::|:\\|\((?:\$|!|-n)|try *\{|& ?[\"'$.]|%[A-Za-z]|\s/[A-Za-z?]|xist |off\b"
+    r"|\^\n| `\n"
 )
 
 _QUOTED: Final = re.compile(r"""'[^']*'|"(?:[^"\\`]|[\\`].)*\"""", re.DOTALL)
@@ -71,7 +76,9 @@ def dialect_of(text: str) -> Dialect:
     bare = _QUOTED.sub('""', text[:4_000]).replace("\r", "")
     if _POWERSHELL.search(bare):
         return "powershell"
-    return "cmd" if _CMD.search(bare) else "sh"
+    if _CMD.search(bare):
+        return "cmd"
+    return "powershell" if _WINDOWS_PATH.search(bare) else "sh"
 
 
 _POWERSHELL_TOKEN: Final = re.compile(
@@ -208,6 +215,8 @@ def _judged(statement: Statement, powershell: bool) -> Statement | None:
         if statement.quoted[0]:
             return None
     head = words[0].lstrip("@").lower()
+    if head == "return":
+        return statement
     if not powershell and head in ("rem", "::"):
         return None
     if not powershell and head in ("if", "else", "do"):
@@ -267,20 +276,18 @@ def _cmd_condition(statement: Statement) -> Statement | None:
 
 
 def _statements(text: str, dialect: Dialect) -> Iterator[Statement]:
-    """The programs of a line in order; those that only set something have no words."""
+    """The statements of a line in order; those that run no program have no words."""
     condition = False
     for statement in _Splitter(text, dialect).run():
         statement.maybe |= condition
         condition = statement.after == "||" or (condition and statement.after in ("&&", "|"))
-        judged = _judged(statement, dialect == "powershell")
-        if judged is not None:
-            yield judged
+        yield _judged(statement, dialect == "powershell") or Statement(after=statement.after)
 
 
 def placed(text: str, dialect: Dialect, place: Place) -> Iterator[tuple[Statement, Place]]:
     """The programs of a PowerShell or cmd line in order, each with its place.
 
-    Statements without words only set something.
+    Statements without words run none.
     """
     found = list(_statements(text, dialect))
     sure_end = len(found)  # from here on only `&&` stands between statements
@@ -288,22 +295,24 @@ def placed(text: str, dialect: Dialect, place: Place) -> Iterator[tuple[Statemen
         if number < len(found) - 1 and found[number].after != "&&":
             break
         sure_end = number
+    left = left_well = False
     for number, statement in enumerate(found):
         filters: list[tuple[str, ...]] = []
         output = worse(place.output, statement.output)
         for part in found[number + 1 :]:
             if found[number + len(filters)].after != "|":
                 break
-            filters.append(tuple(part.words))
+            filters.append(tuple(part.words) or ("expression",))
             output = worse(output, worse(_filter_output(part), part.output))
-        known = number >= sure_end and not statement.maybe and place.code != "unknown"
-        yield (
-            statement,
-            place._replace(
-                code="zero" if known else "unknown",
-                sure=place.sure and not statement.maybe and (not number or found[number - 1].after != "&&"),
-                output=output,
-                filters=(*filters, *place.filters),
-                background=place.background or statement.background,
-            ),
+        known = number >= sure_end and not statement.maybe and place.code != "unknown" and not left_well
+        behind = number > 0 and found[number - 1].after == "&&"
+        there = place._replace(
+            code="zero" if known else "unknown",
+            sure=place.sure and not (statement.maybe or left or behind),
+            output=output,
+            filters=(*filters, *place.filters),
+            background=place.background or statement.background,
         )
+        yield statement, there
+        if statement.words[:1] and statement.words[0].lower() in ("exit", "return"):
+            left, left_well = True, left_well or not any(word.strip("0").isdecimal() for word in statement.words[1:])

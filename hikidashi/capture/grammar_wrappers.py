@@ -71,6 +71,7 @@ _WRAPPERS: Final[dict[str, _Wrapper]] = {
     "chronic": _wrapper(),
     "caffeinate": _wrapper("-t -w"),
     "winpty": _wrapper(),
+    "wsl": _wrapper("-d -u --distribution --user --cd", asks="-l --list --install --shutdown --update --status -t"),
     "xvfb-run": _wrapper("-n -s -e -f --server-args"),
     "command": _wrapper(asks="-v -V"),
     "builtin": _wrapper(),
