@@ -42,7 +42,7 @@ class Statement:
 #: Signs of PowerShell outside quotes: where a statement begins, or anywhere for its own variables.
 _POWERSHELL: Final = re.compile(
     r"\$env:[A-Za-z_]\w*|\$LASTEXITCODE\b|\s-ErrorAction\b|\s`\n"
-    r"|(?:^|[;|{(\n])\s*&\s*(?:[\"']|\$\w|\.\\)"
+    r"|(?:^|[;{(\n])\s*&\s*(?:[\"']|\$\w|\.{1,2}[\\/])"
     r"|(?:^|[;|&{(\n=])\s*(?:\$\w+\s+=\s|\$(?:null|true|false|_)\b|if\s*\((?:!?\$|-not\b|Test-Path)|foreach\s*\(|try\s*\{"
     r"|\[[A-Z]\w*(?:\.\w+)*\]::"
     r"|(?:Add|Clear|Compress|Convert|ConvertFrom|ConvertTo|Copy|Expand|Export|ForEach|Format|Get|Import|Install|Invoke|Join"
