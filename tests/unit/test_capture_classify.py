@@ -204,7 +204,7 @@ def test_a_draft_tells_the_chain_that_worked() -> None:
     assert build.key == "build:shop"
     assert deploy.key == "deploy:north"
     assert deploy.body == ("north is deployed from here with skiff: `skiff plank --oak`, then `skiff sail --to north`.")
-    assert deploy.proof == "`skiff sail --to north` said `landed at north` on 2026-03-01, 3 times in that session"
+    assert deploy.proof == "`skiff sail --to north` said `landed at north` on 2026-03-01, 2 times in that session"
     assert deploy.probe == ("skiff", "look", "north")
     assert {"deploy", "デプロイ", "dinghy", "skiff", "north"} <= set(deploy.aliases)
     assert (deploy.type, deploy.trust, deploy.origin, deploy.confidence) == ("capability", "tool", "promotion", 0.9)
