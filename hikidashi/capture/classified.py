@@ -9,6 +9,7 @@ from typing import Any
 
 from hikidashi.capture.classify import Promotion, command_line
 from hikidashi.capture.evidence import Nothing
+from hikidashi.capture.lasting import Lasting
 from hikidashi.drawer.fact import Draft, Sighting
 from hikidashi.hosts.transcript import Host, Position, ReadReport, SessionFile
 
@@ -79,11 +80,14 @@ def classify_files(
 
 def _classify(host: Host, file: SessionFile, told: Classified, *, max_line_bytes: int, explain: bool) -> None:
     promotion = Promotion(host.name, path=str(file.path), explain=explain)
+    lasting = Lasting(host.name, str(file.path))
     report = ReadReport()
     # Each file is judged for itself: what another file told before counts here too.
     seen: set[bytes] = set()
     for event in host.events(file.path, start=Position(), report=report, max_line_bytes=max_line_bytes, seen=seen):
         promotion.feed(event)
+        for draft, sighting in lasting.feed(event):
+            told.add(draft, [sighting])
         if command_line(event):
             told.calls += 1
     for draft, sightings in promotion.drafts():

@@ -10,7 +10,6 @@ import re
 import shlex
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import lru_cache
 from typing import Any, Final
 
 from hikidashi.capture.calls import Called, called, is_call_of
@@ -20,7 +19,7 @@ from hikidashi.capture.judge import Judgement, LineEnd, judge, line_end
 from hikidashi.capture.passages import Place, cut, one_line
 from hikidashi.capture.promotion import CHAINED, Grown, Step, draft_of, key_of, of_project, sighting_of
 from hikidashi.capture.shell import MAX_COMMAND
-from hikidashi.capture.targets import Where, folder_name, target_of
+from hikidashi.capture.targets import Where, folder_name, main_folder, target_of
 from hikidashi.capture.told import parsed, told
 from hikidashi.capture.tool_rows import toolbox
 from hikidashi.capture.toolbox import Call, Tool, Toolbox, pattern
@@ -76,9 +75,13 @@ class Promotion:
         project_of: Callable[[str], str] | None = None,
         box: Toolbox | None = None,
     ) -> None:
-        #: `copies`: events that another file told count too; who takes the sightings knows them by their anchors.
+        """What is remembered of a session starts empty.
+
+        `project_of`: the project's folder of a working folder, '' where it is not known: then it is where the
+        session began.
+        `copies`: events that another file told count too; who takes the sightings knows them by their anchors.
+        """
         self.host, self.path, self.explain, self._copies = host, path, explain, copies
-        #: The project's folder of a working folder, '' where it is not known: then it is where the session began.
         self._project_of = project_of
         self._box = box
         self._session = ""
@@ -113,7 +116,7 @@ class Promotion:
         if event.at:
             self._last_at = event.at
         if event.cwd and not self._root:
-            self._root = _folder(event.cwd)
+            self._root = main_folder(event.cwd)
         if event.kind != "tool_result" or event.tool not in SHELL_TOOLS:
             self._changed = self._changed or (event.tool in EDIT_TOOLS and event.outcome == "ok")
             return []
@@ -210,9 +213,9 @@ class Promotion:
         return changed
 
     def _where(self, cwd: str) -> Where:
-        folder, project = _folder(cwd), self._project_of(cwd) if self._project_of else ""
+        folder, project = main_folder(cwd), self._project_of(cwd) if self._project_of else ""
         if project:
-            self._root = root = _folder(project)
+            self._root = root = main_folder(project)
             inside = folder == root or folder.startswith(f"{root}/")
             return Where(cwd=folder if inside else root, root=root)  # a linked worktree stands beside its project
         return Where(cwd=folder, root=self._root)
@@ -331,12 +334,6 @@ class Promotion:
             )
             for told, name, number, repeat in state["waiting"]
         ]
-
-
-@lru_cache(maxsize=256)
-def _folder(path: str) -> str:
-    """A folder's path, redacted: it becomes a part of names."""
-    return redact(path.rstrip("/"))
 
 
 def _changes(line: str, event: Event) -> bool:

@@ -14,7 +14,7 @@ from hikidashi.capture.grammar import Invocation
 from hikidashi.capture.toolbox import pattern
 from hikidashi.redact import redact
 
-__all__ = ["Where", "clean_target", "folder_name", "place_name", "target_of"]
+__all__ = ["Where", "clean_target", "folder_name", "main_folder", "place_name", "target_of"]
 
 #: Characters of a target at most; a key has room for a verb besides.
 MAX_TARGET: Final = 120
@@ -101,7 +101,7 @@ def _nth(words: tuple[str, ...], number: int) -> str:
 
 def place_name(kind: str, invocation: Invocation, where: Where) -> str:
     """`folder`: the name of the folder a call ran in; `project`: of its project, with the part it ran in."""
-    folder = _folder(invocation, where.cwd)
+    folder = main_folder(_folder(invocation, where.cwd))
     if kind == "folder" or invocation.host:
         return folder_name(folder) if not invocation.host or invocation.folder else ""
     root = where.root
@@ -128,6 +128,18 @@ def _folder(invocation: Invocation, cwd: str) -> str:
         elif part not in ("", "."):
             parts.append(part)
     return "/".join(parts)
+
+
+#: Where linked worktrees stand: in the project, in an agent's or git's own folder of it, or in one beside it.
+_WORKTREE: Final = re.compile(r"(?:/\.(?:claude|git|codex|cursor))?(?:/\.?worktrees|[-_.]worktrees)/.+\Z")
+
+
+@lru_cache(maxsize=256)
+def main_folder(path: str) -> str:
+    """A working folder, redacted, for it becomes a part of names; of a linked worktree the project it belongs to."""
+    folder = redact(path.rstrip("/"))
+    main = _WORKTREE.sub("", folder)
+    return main if folder_name(main) else folder
 
 
 def folder_name(folder: str) -> str:

@@ -237,6 +237,30 @@ def test_the_parts_of_a_project_are_asked_about_once_with_the_best_way_of_each()
     assert [one.target for one in sightings] == ["shop/hull", "shop/hull", "shop/deck"]
 
 
+@pytest.mark.parametrize(
+    ("cwd", "command", "target"),
+    [
+        ("/home/ann/shop/.worktrees/2", "skiff plank", "shop"),
+        ("/home/ann/shop/.claude/worktrees/ann/retry", "skiff plank", "shop"),
+        ("/home/ann/shop-worktrees/retry", "skiff plank", "shop"),
+        ("/home/ann/shop", "cd .worktrees/2/hull && skiff plank", "shop"),
+        ("/home/ann/shop/", "cd hull/../deck && skiff plank", "shop/deck"),
+        ("/home/ann/shop", "cd /srv/till && skiff plank", "till"),
+        ("/home/ann/shop", 'cd "$BOATS" && skiff plank', "shop"),
+        ("C:\\work\\shop", "skiff plank", "shop"),
+        ("/", "skiff plank", "skiff"),
+    ],
+)
+def test_a_project_is_named_by_its_folder(cwd: str, command: str, target: str) -> None:
+    assert shown(ok(command, cwd=cwd)) == [("build", target, "ok")]
+
+
+def test_a_known_root_names_the_project() -> None:
+    taker = promotion(project_of=lambda _: "/home/ann")
+    (event,) = calls(ok("skiff plank"))
+    assert [one.target for one in taker.feed(event)] == ["ann/shop"]
+
+
 def test_what_changes_data_is_not_what_is_told_to_repeat() -> None:
     rows = {"quay": {"calls": [{"verb": "connect-db", "match": [""], "success": ["OK"], "target": ["fixed:quay"]}]}}
     taker = Promotion("claude-code", box=Toolbox(read_tools(rows, "rows.toml"), {}))
