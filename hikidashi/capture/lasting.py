@@ -14,7 +14,7 @@ import unicodedata
 from typing import Final
 
 from hikidashi.capture.asks import ask_kind
-from hikidashi.capture.lasting_forms import Marks, Strength, fold
+from hikidashi.capture.lasting_forms import STRENGTHS, Marks, Strength, fold, sets_task
 from hikidashi.capture.lasting_prompt import MAX_PROMPT, SHORT_PROMPT, Spoken, is_pasted, spoken
 from hikidashi.capture.passages import Place, one_line
 from hikidashi.drawer.fact import CONFIDENCE, Draft, Sighting, clean_key
@@ -123,13 +123,19 @@ def _orders(text: str, marks: Marks) -> list[str]:
         return _remembered(pieces)
     only_rules = all(strength or _says_nothing(piece.text) for piece, strength in judged)
     crowded = len(text) > (SHORT_PROMPT if text.isascii() or not _dense(text) else SHORT_PROMPT // 2)
+    least: Strength = "alone" if only_rules else "sure" if crowded else "likely" if _sets_task(judged) else "fair"
     kept: list[str] = []
     for n, (piece, strength) in enumerate(judged):
         if strength is None or (piece.listed and not piece.announced and not only_rules):
             continue
-        if only_rules or strength == "sure" or (strength == "likely" and (piece.announced or not crowded)):
+        if STRENGTHS.index(strength) >= STRENGTHS.index("fair" if piece.announced else least):
             kept.append(_worded(pieces, n))
     return [order for order in kept if 4 <= len(order) <= MAX_RULE]
+
+
+def _sets_task(judged: list[tuple[Spoken, Strength | None]]) -> bool:
+    """Whether a sentence that is no order for good sets a task."""
+    return any(strength is None and sets_task(one_line(fold(piece.text))) for piece, strength in judged)
 
 
 def _judged(piece: Spoken, marks: Marks) -> Strength | None:
@@ -149,11 +155,19 @@ _POLITE: Final = re.compile(
 )
 
 
+#: Asking at the end whether it was understood.
+_TAG: Final = re.compile(
+    r",? ?(?:ok(?:ay)?|alright|right|understood|got it|deal|yeah|vale|de acuerdo|entendido|ta|certo|combinado|d'accord"
+    r"|compris|verstanden|klar|いいね|いいですね|わかった|分かった|分かりました|好吗|好不好|知道了吗|明白吗|明白了吗"
+    r"|알겠지|알았지|хорошо|tamam mi) ?\?$"
+)
+
+
 def _strength(text: str, marks: Marks | None = None) -> Strength | None:
     """The strongest form that a sentence has in any language; None for none, for questions and for quotes."""
     if len(text) > MAX_RULE or text[:1] in "\"“”«「『'‘":
         return None
-    folded = one_line(fold(text))
+    folded = _TAG.sub("", one_line(fold(text)))
     if folded.endswith("?") and not _POLITE.search(folded):
         return None
     return (marks or Marks(folded)).strength(folded)

@@ -10,13 +10,17 @@ A language's file:
     name = "English"
     script = "latin"            # or kana, han, hangul, cyrillic
     refuses = 'pattern'         # beside it no form counts: scope of one task, questions, what others say
+    task = 'pattern'            # a sentence that sets a task: only forms with `in_task = true` count in it
     [words]                     # pieces of patterns; `{piece}` puts one in, also one of `shared.toml`
+    work = 'pattern'            # words of the work, and of the agent's conduct in it (see `Strength`)
+    conduct = 'pattern'
     [[form]]
     marks = ["always", "@languages"]   # one of these is in the sentence wherever the form is; `@` a shared list
     says = 'pattern'
     needs = 'pattern'           # must be in the sentence too (optional)
     unless = 'pattern'          # makes it something else (optional)
     strength = "likely"         # see `Strength`
+    in_task = true              # it counts in a sentence that sets a task, too
 
 In a pattern a line break and the blanks around it count for nothing.
 """
@@ -30,20 +34,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
-__all__ = ["Form", "Marks", "Strength", "Tongue", "fold", "tongues"]
+__all__ = ["STRENGTHS", "Form", "Marks", "Strength", "Tongue", "fold", "sets_task", "tongues"]
 
 _FOLDER: Final = Path(__file__).with_name("languages")
 
-#: How much of the prompt a form needs to be believed.
+#: Where a form is believed, weakest first. Files say alone, likely or sure; a likely form without a word of the
+#: agent's conduct ("commit", "ask me", "tests") becomes fair, without a word of the work at all alone.
+#:   alone   where the prompt says nothing else ("use uv instead of pip")
+#:   fair    in a short prompt that sets no task: beside one it is a part of it ("Write a cron. Always log …")
+#:   likely  in a short prompt: in a long one it is a requirement
 #:   sure    wherever it stands ("from now on …", "don't commit unless I ask")
-#:   likely  in a short prompt: in a long one it is a requirement of the task ("always validate …")
-#:   alone   only where the prompt says nothing else ("use uv instead of pip")
-Strength = Literal["sure", "likely", "alone"]
+Strength = Literal["alone", "fair", "likely", "sure"]
 
-#: The same, weakest first.
-_RANKS: Final[tuple[Strength, ...]] = ("alone", "likely", "sure")
+#: The same as a tuple.
+STRENGTHS: Final[tuple[Strength, ...]] = get_args(Strength)
 
 
 def _folding() -> dict[int, str]:
@@ -82,6 +88,8 @@ class Form:
     unless: str = ""
     #: What must be in the sentence too; '' for nothing.
     needs: str = ""
+    #: It counts in a sentence that begins with a task too ("fix the date, and from now on use UTC").
+    in_task: bool = False
 
     @cached_property
     def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str] | None, re.Pattern[str] | None]:
@@ -112,19 +120,41 @@ class Tongue:
     forms: tuple[Form, ...]
     #: Scope of one task, questions, reports of what others say: no form counts beside these.
     refuses: str
+    #: How a sentence begins that sets a task or tells of a product; '' for unknown.
+    task: str
+    #: Words of the work, and those of the agent's own conduct in it; '' for unknown.
+    work: str
+    conduct: str
 
     @cached_property
     def _refuses(self) -> re.Pattern[str]:
         return re.compile(self.refuses)
 
+    @cached_property
+    def _words(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """Compiled; what is unknown is everywhere."""
+        return re.compile(self.conduct), re.compile(self.work)
+
+    @cached_property
+    def sets_task(self) -> re.Pattern[str]:
+        """`task`, compiled; what is unknown is nowhere."""
+        return re.compile(self.task or r"(?!)")
+
     def strength(self, folded: str, forms: Iterable[Form]) -> Strength | None:
         """The strongest of the forms that a folded sentence has; None for none."""
+        in_task = self.sets_task.search(folded) is not None
         best = -1
         for form in forms:
-            rank = _RANKS.index(form.strength)
-            if rank > best and form.fits(folded):
+            rank = STRENGTHS.index(form.strength)
+            if rank > best and (form.in_task or not in_task) and form.fits(folded):
                 best = rank
-        return _RANKS[best] if best >= 0 and not self._refuses.search(folded) else None
+        if best < 0 or self._refuses.search(folded):
+            return None
+        strength = STRENGTHS[best]
+        if strength == "likely":
+            conduct, work = self._words
+            return "likely" if conduct.search(folded) else "fair" if work.search(folded) else "alone"
+        return strength
 
 
 class Marks:
@@ -150,9 +180,14 @@ class Marks:
         best: Strength | None = None
         for number, forms in by_tongue.items():
             strength = tongues()[number].strength(folded, forms)
-            if strength is not None and (best is None or _RANKS.index(strength) > _RANKS.index(best)):
+            if strength is not None and (best is None or STRENGTHS.index(strength) > STRENGTHS.index(best)):
                 best = strength
         return best
+
+
+def sets_task(folded: str) -> bool:
+    """Whether a folded sentence begins as one that sets a task or tells of a product."""
+    return any(tongue.sets_task.search(folded) for tongue in tongues() if tongue.task)
 
 
 _SCRIPTS: Final = (
@@ -213,6 +248,9 @@ def _tongue(data: Mapping[str, Any], shared: Mapping[str, str], lists: Mapping[s
         name=data["name"],
         script=data["script"],
         refuses=_put_together(data["refuses"], words),
+        task=_put_together(data.get("task", ""), words),
+        work=words.get("work", ""),
+        conduct=words.get("conduct", ""),
         forms=tuple(
             Form(
                 marks=_marks(form["marks"], lists),
@@ -220,6 +258,7 @@ def _tongue(data: Mapping[str, Any], shared: Mapping[str, str], lists: Mapping[s
                 needs=_put_together(form.get("needs", ""), words),
                 unless=_put_together(form.get("unless", ""), words),
                 strength=form["strength"],
+                in_task=form.get("in_task", False),
             )
             for form in data["form"]
         ),

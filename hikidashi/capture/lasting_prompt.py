@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hikidashi.capture.asks import ask_kind
+from hikidashi.capture.lasting_forms import fold
 
 __all__ = ["MAX_PROMPT", "SHORT_PROMPT", "Spoken", "is_pasted", "spoken"]
 
@@ -40,7 +41,11 @@ _HEADING: Final = re.compile(r"^\s*(?:#{1,6}\s+\S|\*\*[^*\n]+\*\*\s*:?\s*$|=== )
 _PASTED: Final = re.compile(
     r"\A\s*(?:\W*(?:ticket|issue|epic|story|user story|bug report|task|prompt"
     r"|spec(?:ification)?)\b\s*(?:[#:\d—–-]|[a-z]+-\d)|\[?[a-z]{2,9}-\d+\b[\]: ]"
-    r"|(?:you(?:'re| are)|act as|imagine you are|your (?:role|mission|task) is|tu es|vous etes|eres|actua como"
+    r"|you(?:'re| are) (?:now )?(?:resuming|continuing|tasked|implementing|in charge|(?:an?|the"
+    r"|my) (?:\S+ ){0,6}?(?:\w*engineers?|developer"
+    r"|expert|assistant|agent|architect|specialist|designer|writer|reviewer|tester|analyst|programmer|consultant|hacker"
+    r"|professional|manager|lead|bot|tutor|scientist|researcher|coder)\b)"
+    r"|(?:act as|imagine you are|your (?:role|mission|task) is|tu es|vous etes|eres|actua como"
     r"|voce e|atue como|du bist|agiere als|sei|ti trovi)"
     r" (?:an? |the |now an? |un |une |um |uma |el |ein |eine )(?:\w+[ -]){0,4}?\w"
     r"|あなたは|君は.{0,20}です|你是(?:一|个|位|我的|资深|专业)|당신은|너는 .{0,20}(?:이야|다)\b|ты - |ты опытн"
@@ -54,6 +59,7 @@ _DOCUMENT: Final = re.compile(
     r"|验收标准|需求[::]|요구 ?사항",
     re.IGNORECASE | re.MULTILINE,
 )
+_COMMAND: Final = re.compile(r"/[a-z][\w:-]*(?:\s|\Z)")
 #: A line that announces rules for the agent, at its end.
 _ANNOUNCES: Final = re.compile(
     r"(?:(?<!business )(?<!validation )(?<!game )(?<!firewall )(?<!lint )(?<!pricing )(?<!eslint )\b(?:rules"
@@ -76,7 +82,7 @@ _JOINED: Final = re.compile(r"(?<=[^\s.!?:;。！？：…]{1}) ?\n(?=[ \t]*[a-z
 
 def spoken(text: str) -> list[Spoken]:
     """The sentences of a prompt that may be orders of the person who typed it; [] for documents and roles."""
-    if len(text) > MAX_PROMPT or _PASTED.match(text):
+    if len(text) > MAX_PROMPT or _PASTED.match(fold(text)):
         return []
     body = _FENCE.sub("\n", text) if "```" in text else text
     if body.count("\n") > 2 and (len(_HEADING.findall(body)) >= 2 or _DOCUMENT.search(body)):
@@ -85,8 +91,8 @@ def spoken(text: str) -> list[Spoken]:
 
 
 def is_pasted(text: str) -> bool:
-    """Whether a prompt is no speech: a paste, a command, a plan that a client sends on."""
-    return ask_kind(text) in ("paste", "command", "plan", "none")
+    """Whether a prompt is no speech: a paste, a command with what it is given, a plan that a client sends on."""
+    return ask_kind(text) in ("paste", "command", "plan", "none") or _COMMAND.match(text) is not None
 
 
 def _whole_lines(body: str) -> list[str]:
