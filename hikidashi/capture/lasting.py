@@ -187,7 +187,7 @@ _BARE_REMEMBER: Final = re.compile(
     r"(?:please |and |so |pls )?(?:remember|memori[sz]e|keep in mind|note|do not forget|don't forget)(?: this"
     r"| that| it)"
     r"(?: (?:please|for (?:later|next time|the future|all sessions|future sessions)|in (?:the )?future|from now on))?"
-    r"|(?:please |and |so )?(?:do (?:this|that|it) )?(?:from now on|always|every time|going forward"
+    r"|(?:please |and |so )?(?:do (?:this|that|it) )?(?:from now on|always|ever|every time|going forward"
     r"|in (?:the )?future)(?: please)?"
     r"|this (?:goes|applies|holds|is true|is a rule) (?:for|to|in) (?:the (?:whole|entire)|every|all|any)\b.{0,30}"
     r"|今後(?:も|は|ずっと)*|これからも?(?:ずっと)?|以后都?(?:这样|如此)?|앞으로(?:도|는)?(?: 계속)?"

@@ -40,8 +40,8 @@ __all__ = ["STRENGTHS", "Form", "Marks", "Strength", "Tongue", "fold", "sets_tas
 
 _FOLDER: Final = Path(__file__).with_name("languages")
 
-#: Where a form is believed, weakest first. Files say alone, likely or sure; a likely form without a word of the
-#: agent's conduct ("commit", "ask me", "tests") becomes fair, without a word of the work at all alone.
+#: Where a form is believed, weakest first. A likely one without a word of the agent's conduct ("commit", "ask me",
+#: "tests") becomes fair, without a word of the work at all alone.
 #:   alone   where the prompt says nothing else ("use uv instead of pip")
 #:   fair    in a short prompt that sets no task: beside one it is a part of it ("Write a cron. Always log …")
 #:   likely  in a short prompt: in a long one it is a requirement

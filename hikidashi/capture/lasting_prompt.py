@@ -92,7 +92,10 @@ def spoken(text: str) -> list[Spoken]:
 
 def is_pasted(text: str) -> bool:
     """Whether a prompt is no speech: a paste, a command with what it is given, a plan that a client sends on."""
-    return ask_kind(text) in ("paste", "command", "plan", "none") or _COMMAND.match(text) is not None
+    kind = ask_kind(text)
+    if kind == "command" and "\n" not in text and not text.isascii() and text[:1] not in "/!":
+        return False  # 「rm -rf は使わないで」 begins like a command
+    return kind in ("paste", "command", "plan", "none") or _COMMAND.match(text) is not None
 
 
 def _whole_lines(body: str) -> list[str]:

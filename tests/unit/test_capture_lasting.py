@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from hikidashi.capture.vocabulary import word_list
 from hikidashi.drawer.fact import CONFIDENCE, MAX_KEY
 from hikidashi.hosts.transcript import Event
 from hikidashi.source import Source
-from tests.secrets_samples import Sample, samples
+from tests.secrets_samples import samples
 
 CASES = Path(__file__).parent / "lasting_cases"
 SENTENCES: dict[str, dict[str, list[str]]] = tomllib.loads((CASES / "sentences.toml").read_text(encoding="utf-8"))
@@ -34,30 +35,27 @@ def told(text: str, **fields: Any) -> Event:
     return replace(event, **fields)
 
 
-@pytest.mark.parametrize(
-    ("language", "text"), [(lang, text) for lang, group in SENTENCES.items() for text in group["rules"]]
-)
-def test_a_lasting_order_is_a_rule_in_the_persons_own_words(language: str, text: str) -> None:
-    orders = lasting_orders(text)
-    assert orders, language
-    for order in orders:
-        assert order in text
-    kept = " ".join(orders).casefold()
-    if len(orders) == 1 and not re.search(r"[.!?。;] |。", text):  # what is left out of the sentence is address
-        lost = [word for word in re.findall(r"\w+", text.casefold()) if word not in kept]
-        assert set(lost) <= ADDRESS, lost
+@pytest.mark.parametrize("language", SENTENCES)
+def test_a_lasting_order_is_a_rule_in_the_persons_own_words(language: str) -> None:
+    for text in SENTENCES[language]["rules"]:
+        orders = lasting_orders(text)
+        assert orders, text
+        for order in orders:
+            assert order in text
+        kept = " ".join(orders).casefold()
+        if len(orders) == 1 and not re.search(r"[.!?。;] |。", text):  # what is left out of the sentence is address
+            lost = [word for word in re.findall(r"\w+", text.casefold()) if word not in kept]
+            assert set(lost) <= ADDRESS, text
 
 
-@pytest.mark.parametrize(
-    ("language", "text"), [(lang, text) for lang, group in SENTENCES.items() for text in group["others"]]
-)
-def test_what_is_said_of_the_task_a_product_or_somebody_else_is_no_rule(language: str, text: str) -> None:
-    assert lasting_orders(text) == [], language
+@pytest.mark.parametrize("language", SENTENCES)
+def test_what_is_said_of_the_task_a_product_or_somebody_else_is_no_rule(language: str) -> None:
+    assert {text: lasting_orders(text) for text in SENTENCES[language]["others"] if lasting_orders(text)} == {}
 
 
-@pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt["text"].strip()[:40])
-def test_of_a_prompt_only_its_lasting_sentences_are_kept(prompt: dict[str, Any]) -> None:
-    assert lasting_orders(prompt["text"]) == prompt["keeps"]
+def test_of_a_prompt_only_its_lasting_sentences_are_kept() -> None:
+    kept = {prompt["text"]: lasting_orders(prompt["text"]) for prompt in PROMPTS}
+    assert kept == {prompt["text"]: prompt["keeps"] for prompt in PROMPTS}
 
 
 def test_the_table_speaks_eight_languages_and_half_of_it_is_no_rule() -> None:
@@ -160,13 +158,14 @@ def test_long_sentences_with_one_beginning_have_keys_of_their_own() -> None:
 # -- secrets
 
 
-@pytest.mark.parametrize("sample", samples(), ids=lambda sample: sample.kind)
-def test_a_secret_in_a_rule_is_taken_out(sample: Sample) -> None:
-    text = f"from now on always use this for the staging deploys in this project: {sample.text}"
-    for order in lasting_orders(text):
-        for needle in sample.needles:
-            assert needle not in order
-            assert needle.casefold() not in rule_key(order)
+def test_a_secret_in_a_rule_is_taken_out() -> None:
+    for sample in samples():
+        for order in lasting_orders(
+            f"from now on always use this for the staging deploys in this project: {sample.text}"
+        ):
+            for needle in sample.needles:
+                assert needle not in order, sample.kind
+                assert needle.casefold() not in rule_key(order), sample.kind
 
 
 def test_a_rule_without_its_secret_still_is_one() -> None:
@@ -203,3 +202,15 @@ def test_a_long_prompt_gives_only_what_is_unmistakable() -> None:
 )
 def test_next_to_nothing_is_no_rule(text: str) -> None:
     assert lasting_orders(text) == []
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["never ", "a, ", "please always ", "必ず", "以后", "항상 ", "if you ", "- never push\n", "x", ".", "\n", "ask "],
+)
+def test_no_text_takes_long(piece: str) -> None:
+    lasting_orders("never push to main")  # compile what is compiled once
+    started = time.process_time()
+    lasting_orders((piece * 1_500)[:1_500])
+    lasting_orders((piece * 400)[:380])
+    assert time.process_time() - started < 1
