@@ -263,6 +263,8 @@ class _Case:
             return "nothing tells whether it ran"
         if self.end.cut:
             return "the output was cut before its end showed"
+        if self.call.verb == "auth" and not self.output.strip():
+            return "no data came back"
         if self.call.runs and self._only_checks():
             return "it only checks or prints"
         return ""
