@@ -28,6 +28,10 @@ _MAX_DEPTH: Final = 40
 #: Bytes up to which any text is parsed in some milliseconds, whatever it is.
 _SHORT: Final = 2_000
 
+#: Pipes of one pipeline: its parser needs time that grows with their square, and looks at no clock at the end.
+_MAX_PIPES: Final = 300
+_BREAKS: Final = re.compile(r"[\n;&]")
+
 #: A place-holder, as documentation and redacted sessions have it: `<token>`. The shell would take it for redirections.
 _PLACEHOLDER: Final = re.compile(r"<([A-Za-z][\w .:-]*)>")
 
@@ -106,7 +110,7 @@ class _Builder:
         if self.ascii:
             return self.ascii[node.start_byte : node.end_byte]
         text = self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
-        return text.replace("\ue000", "<").replace("\ue001", ">") if self.shielded else text
+        return text.replace("\ue000", "<").replace("\ue001", ">").replace("\ue002", " ") if self.shielded else text
 
     def script(self, nodes: Iterable[Node]) -> Script:
         """The statements that a list of nodes makes; a node is a statement of its own unless it is a separator."""
@@ -318,6 +322,10 @@ def _grouped(flat: list[Part | str]) -> list[AndOr]:
     return found
 
 
+def _shielded(placeholder: re.Match[str]) -> str:
+    return f"\ue000{placeholder[1]}\ue001".replace(" ", "\ue002")
+
+
 def parse(text: str, until: float) -> tuple[Script, bool]:
     """The statements of `text`, and whether the grammar found an error, nesting too deep to follow, or
     no end.
@@ -328,12 +336,13 @@ def parse(text: str, until: float) -> tuple[Script, bool]:
     if "time" in text:
         text = _TIMED.sub(r"\1", text)
     source = text.encode("utf-8", "replace")
-    root = _parser()(source, until)
+    endless = text.count("|") > _MAX_PIPES and any(part.count("|") > _MAX_PIPES for part in _BREAKS.split(text))
+    root = None if endless else _parser()(source, until)
     if root is None:
-        return parse(text[: _SHORT // 4], until)[0], True
+        return parse(text[:_MAX_PIPES], until)[0], True
     builder = _Builder(source, text)
     if root.has_error and "\ue000" not in text:
-        shielded = _PLACEHOLDER.sub("\ue000\\1\ue001", text).encode("utf-8", "replace")
+        shielded = _PLACEHOLDER.sub(_shielded, text).encode("utf-8", "replace")
         again = _parser()(shielded, until) if len(shielded) > len(source) else None
         if again is not None and not again.has_error:
             root, builder = again, _Builder(shielded, text)

@@ -147,6 +147,8 @@ class _Splitter:
             kind, token = match.lastgroup, match.group()
             if kind == "blank":
                 self.end_word() if not self.brackets else self.add(token)
+            elif kind == "escaped" and token[1:] == "\n":
+                self.end_word()
             elif kind in ("quoted", "escaped"):
                 self.quoted |= kind == "quoted" and self.word is None
                 self.add(_unquoted(token, self.powershell))
