@@ -172,7 +172,8 @@ class _Builder:
         flat.append(made)
         end = node.start_byte
         for child in node.children:
-            if self.lines and self.new_line(end, child.start_byte):
+            start = child.start_byte
+            if self.lines and start > end and self.new_line(end, start):
                 made = Simple()
                 flat += [";", made]
                 if self.text(child) == "!":
@@ -227,7 +228,8 @@ class _Builder:
 
     def new_line(self, end: int, start: int) -> bool:
         """Whether a line ends between two bytes, and is not continued."""
-        return b"\n" in self.source[end:start].replace(b"\\\n", b"")
+        between = self.source[end:start]
+        return b"\n" in between and b"\n" in between.replace(b"\\\n", b"")
 
     def redirect(self, node: Node, flat: list[Part | str]) -> Simple:
         """Note a redirection of the last command, and give the command that what follows belongs to.

@@ -60,10 +60,11 @@ _CMD: Final = re.compile(
 #: A path that a POSIX shell would take its backslashes from.
 _WINDOWS_PATH: Final = re.compile(r"(?:^|\s)[A-Za-z]:\\[\w.]")
 
-#: What may stand in a Windows line and seldom in another: asked before the patterns above.
+#: What may stand in a Windows line and seldom in another: asked before the patterns above. Each begins with a letter of
+#: its own, so that it costs little to find none.
 _HINT: Final = re.compile(
-    r"\$env:|\$\w+ +=|-[A-Z][a-z]|\$LAST|::|:\\|\((?:\$|!|-n)|try *\{|& ?[\"'$.]|%[A-Za-z]|\s/[A-Za-z?]|xist |off\b"
-    r"|\^\n| `\n"
+    r"\$(?:env:|LAST|\w+ +=|null|true|false|_\b)|-[A-Z][a-z]|::|:\\|\((?:\$|!|-n|T)|y *\{|(?<!&)&\s*[\"'$.]|%[A-Za-z_]"
+    r"| (?:/[A-Za-z?]{1,2}(?=\s|$)|`\n|exist |errorlevel |defined )|@echo|setlocal|\^\n|foreach"
 )
 
 _QUOTED: Final = re.compile(r"""'[^']*'|"(?:[^"\\`]|[\\`].)*\"""", re.DOTALL)
