@@ -23,6 +23,8 @@ import click  # noqa: E402
 from hikidashi import errors  # noqa: E402
 from hikidashi.atomic import write_atomic  # noqa: E402
 from hikidashi.cli.inbox import KEYS  # noqa: E402
+from hikidashi.capture.evidence import VERBS  # noqa: E402
+from hikidashi.capture.tool_rows import toolbox  # noqa: E402
 from hikidashi.cli.main import COMMANDS, cli  # noqa: E402
 from hikidashi.config.defaults import OTHER_VARIABLES, SETTINGS, Setting  # noqa: E402
 from hikidashi.config.settings import expected  # noqa: E402
@@ -172,6 +174,16 @@ def probe_variables_table() -> str:
     return _table(["a check of", "gets"], rows)
 
 
+def tools_table() -> str:
+    """Every verb of the tool table with its tools."""
+    tools = toolbox().tools.values()
+    rows = []
+    for verb in VERBS:
+        names = sorted({tool.name for tool in tools if any(call.verb == verb for call in tool.calls)}, key=str.lower)
+        rows.append([f"`{verb}`", str(len(names)), ", ".join(names)])
+    return f"{len(tools)} tools:\n\n" + _table(["verb", "tools", "which"], rows)
+
+
 #: (page below docs/, name of the part, what writes it).
 PARTS: Final[list[tuple[str, str, Callable[[], str]]]] = [
     ("commands.md", "commands", commands_text),
@@ -180,6 +192,7 @@ PARTS: Final[list[tuple[str, str, Callable[[], str]]]] = [
     ("exit-codes.md", "exit-codes", exit_codes_table),
     ("security.md", "secret-shapes", lambda: render_table().rstrip("\n")),
     ("linter.md", "rules", lambda: rules_table().rstrip("\n")),
+    ("promotion.md", "tools", tools_table),
     ("gate.md", "inbox-keys", inbox_keys_table),
     ("gate.md", "markers", markers_table),
     ("gate.md", "host-programs", programs_table),
