@@ -22,9 +22,9 @@ import click  # noqa: E402
 
 from hikidashi import errors  # noqa: E402
 from hikidashi.atomic import write_atomic  # noqa: E402
-from hikidashi.cli.inbox import KEYS  # noqa: E402
 from hikidashi.capture.evidence import VERBS  # noqa: E402
 from hikidashi.capture.tool_rows import toolbox  # noqa: E402
+from hikidashi.cli.inbox import KEYS  # noqa: E402
 from hikidashi.cli.main import COMMANDS, cli  # noqa: E402
 from hikidashi.config.defaults import OTHER_VARIABLES, SETTINGS, Setting  # noqa: E402
 from hikidashi.config.settings import expected  # noqa: E402
