@@ -67,6 +67,9 @@ _HINT: Final = re.compile(
     r"| (?:/[A-Za-z?]{1,2}(?=\s|$)|`\n|exist |errorlevel |defined )|@echo|setlocal|\^\n|foreach"
 )
 
+#: Filters of one output that are looked at.
+_MAX_FILTERS: Final = 50
+
 _QUOTED: Final = re.compile(r"""'[^']*'|"(?:[^"\\`]|[\\`].)*\"""", re.DOTALL)
 
 
@@ -302,7 +305,7 @@ def placed(text: str, dialect: Dialect, place: Place) -> Iterator[tuple[Statemen
     for number, statement in enumerate(found):
         filters: list[tuple[str, ...]] = []
         output = worse(place.output, statement.output)
-        for part in found[number + 1 :]:
+        for part in found[number + 1 : number + _MAX_FILTERS]:
             if found[number + len(filters)].after != "|":
                 break
             filters.append(tuple(part.words) or ("expression",))
