@@ -141,11 +141,12 @@ class Promotion:
             return [], "the line cannot be read as a command"
         if reading.dialect != "sh":
             return [], f"a {reading.dialect} line is not judged"
-        confirmed = self._confirm(reading, end, event) if confirms else []
-        if not shows:
-            return confirmed, "it calls no tool that can show something"
-        shown, why = self._judge(event, line, reading, end)
-        return confirmed + shown, why
+        shown, why = (
+            self._judge(event, line, reading, end) if shows else ([], "it calls no tool that can show something")
+        )
+        if self._waiting and self.box.may_confirm(line):  # `systemctl restart till && systemctl status till` too
+            shown = self._confirm(reading, end, event) + shown
+        return shown, why
 
     def _repeats(self, event: Event) -> bool:
         return event.repeat and not self._copies

@@ -51,6 +51,9 @@ _HEAD: Final = 8_000
 _TAIL: Final = 24_000
 #: What a terminal takes as colour, movement or title (ECMA-48).
 _TERMINAL: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+#: Exit codes of a program that Ctrl+C or a `kill` ended, and of `timeout` when the time was up.
+_STOPPED: Final = (130, 143)
+_TIMEOUT: Final = 124
 _NO_OUTPUT: Final = "(Bash completed with no output)"
 
 #: Commands that check and leave no artefact; a task that runs nothing else builds and tests nothing.
@@ -103,6 +106,8 @@ def line_end(event: Event, reading: Reading) -> LineEnd | str:
     output = "" if text.strip() == _NO_OUTPUT else _without_echoes(_plain(text), reading)
     if code is None and not output.strip():
         return "nothing tells how it ended"
+    if code in _STOPPED or (code == _TIMEOUT and any("timeout" in one.wrappers for one in reading.invocations)):
+        return "it was stopped before its end"
     cut = signs.is_cut(output) or (event.truncated and " left out " not in event.text)
     return LineEnd(code=code, output=output, cut=cut, refusal=signs.shell_refusal(output))
 
@@ -257,7 +262,7 @@ class _Case:
             return "it found no tests"
         if not self.call.quiet:
             return "its output is not shown" if self.hidden else "its output shows no success"
-        if self.code is None:
+        if self.code is None and not self.call.confirm:
             return "the line's exit code is not its own, and its output shows no success"
         if self.invocation.ran == "maybe" and self.invocation.code != "last":  # a line's 0 is its last word's
             return "nothing tells whether it ran"

@@ -111,6 +111,8 @@ SAILED = ok("skiff sail --to north", "landed at north")
         (ok("skiff plank", background=True), "background"),
         (ok("skiff plank", interrupted=True), "interrupted"),
         (ok("skiff plank", refused=True), "refused"),
+        ({"command": "timeout 9 skiff plank", "exit": 124, "output": ""}, "stopped before its end"),
+        ({"command": "skiff plank", "exit": 130, "output": ""}, "stopped before its end"),
         ({"command": "skiff plank", "outcome": "failed", "output": "Command timed out after 2m 0.0s"}, "timed out"),
         ({"command": "skiff plank", "outcome": "unknown", "output": ""}, "nothing tells how it ended"),
         (ok("skiff float | grep -v FAIL", "3 afloat"), "filter may hide"),
@@ -183,6 +185,11 @@ def test_a_start_counts_when_a_later_look_confirms_it_at_the_line_of_the_start()
     (evidence,) = taker.feed(look)
     assert (evidence.line, evidence.target, evidence.outcome) == (start.call_line, "gull", "ok")
     assert taker.feed(look) == []
+
+
+def test_a_line_may_look_at_what_it_started() -> None:
+    assert shown(ok("skiff launch gull && skiff look", "launched\ngull  underway")) == [("container", "gull", "ok")]
+    assert shown(ok("skiff launch gull && skiff look", "launched\ngull  ashore")) == []
 
 
 def test_a_start_that_a_look_shows_to_have_failed_never_counts() -> None:
