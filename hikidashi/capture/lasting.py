@@ -204,7 +204,7 @@ def _remembered(pieces: list[Spoken]) -> list[str]:
         return []
     last = one_line(fold(pieces[-1].text)).strip(" .,!")
     before = pieces[-2].text
-    if not _BARE_REMEMBER.fullmatch(last) or before.endswith(("?", "？")) or len(before) < 12:
+    if not _BARE_REMEMBER.fullmatch(last) or before.endswith(("?", "？")) or len(before) < 8:
         return []
     return [_tidy(_joined(before, pieces[-1].text))]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hikidashi.capture.lasting import MAX_RULE, Lasting, lasting_orders, rule_key
-from hikidashi.capture.lasting_forms import fold, tongues
+from hikidashi.capture.lasting_forms import STRENGTHS, Tongue, fold, tongues
 from hikidashi.capture.vocabulary import word_list
 from hikidashi.drawer.fact import CONFIDENCE, MAX_KEY
 from hikidashi.hosts.transcript import Event
@@ -64,6 +64,25 @@ def test_the_table_speaks_eight_languages_and_half_of_it_is_no_rule() -> None:
     assert {"en", "ja", "zh", "ko", "es", "de", "fr", "pt"} <= SENTENCES.keys()
     assert rules + others >= 150
     assert others * 2 >= rules + others - 20
+
+
+@pytest.mark.parametrize("tongue", tongues(), ids=lambda tongue: tongue.name)
+def test_every_pattern_of_a_language_can_be_searched_for(tongue: Tongue) -> None:
+    for pattern in (tongue.refuses, tongue.task, tongue.work, tongue.conduct):
+        re.compile(pattern)
+    for form in tongue.forms:
+        form.fits("x")
+        assert form.marks and all(mark.strip() for mark in form.marks)
+        assert form.strength in STRENGTHS
+
+
+def test_every_form_has_an_example() -> None:
+    kept = [text for group in SENTENCES.values() for text in group["rules"]]
+    kept += [order for prompt in PROMPTS for order in prompt["keeps"]]
+    folded = [" ".join(fold(text).split()) for text in kept]
+    for tongue in tongues():
+        for form in tongue.forms:
+            assert any(map(form.fits, folded)), (tongue.name, form.marks)
 
 
 def test_a_form_is_only_where_one_of_its_marks_is() -> None:
