@@ -286,4 +286,4 @@ _PIECE: Final = re.compile(r"\{([a-z_]+)\}")
 def _put_together(pattern: str, words: Mapping[str, str]) -> str:
     """A pattern in one line, its pieces put in; a piece that nobody wrote is a `KeyError`."""
     line = "".join(part.strip() for part in pattern.split("\n")) if "\n" in pattern else pattern
-    return _PIECE.sub(lambda piece: words[piece[1]], line)
+    return _PIECE.sub(lambda piece: f"(?:{words[piece[1]]})", line)
