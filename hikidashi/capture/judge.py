@@ -160,6 +160,8 @@ class _Case:
         self.code = _own_code(invocation, end)
         self.hidden = invocation.output == "gone" and not _shown_later(invocation, reading)
         self.output = "" if self.hidden else end.output
+        tested = signs.without_skipped(self.output) if self.call.verb == "test" else self.output
+        self.skipped, self.output = tested != self.output, tested
         self.success, self.failed = self.call.success, self.call.failed
         self.others = [other for other in reading.invocations if other is not invocation]
         self.sign = found(self.success, self.output, last=True)
@@ -226,6 +228,8 @@ class _Case:
 
     def _empty(self) -> str:
         """By which words it says that it did nothing, whatever the exit code: "no tests found" at 1 is no failure."""
+        if self.skipped and self.sign is None:
+            return "it skipped all its tests"
         empty = found(self.call.nothing, self.output)
         return "" if empty is None else f"it did nothing: {signs.line_of(self.output, empty)[:80]}"
 
@@ -233,6 +237,8 @@ class _Case:
         """Why a call without a failure shows nothing; '' when it shows success."""
         if self.sign is None:
             return self._silent_doubt()
+        if self.call.runs and self.call.verb in ("build", "package") and self._only_checks():
+            return "it only checks or prints"
         if self.code is None and self._selected():
             return "a filter may hide a failure"
         return ""

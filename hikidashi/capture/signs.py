@@ -17,6 +17,7 @@ __all__ = [
     "said_false",
     "shell_refusal",
     "test_failure",
+    "without_skipped",
 ]
 
 #: What hosts put in the place of what they leave out.
@@ -55,9 +56,26 @@ _NO_TESTS: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 
+#: A summary of a run in which every test was skipped, put off, or expected to fail.
+_ALL_SKIPPED: Final = re.compile(
+    r"^(?:=+ )?(?:[1-9]\d* (?:skipped|xfailed|xpassed|deselected|warnings?)(?:, )?)+ in [\d.:]+s.*"  # pytest
+    r"|^Ran (?P<ran>\d+) tests? in [\d.]+s\s+OK \((?:skipped|expected failures)=(?P=ran)\)"  # unittest
+    r"|^(?P<told>\d+) (?:tests?|examples?), 0 failures, (?P=told) (?:excluded|skipped|pending|invalid)\b.*"
+    r"|^(?P<runs>\d+) (?:runs|tests), \d+ assertions, 0 failures, 0 errors, (?P=runs) skips.*"
+    r"|^\s*(?:Tests|Test Files|Test Suites):? +(?:[1-9]\d* (?:skipped|todo|pending)(?:,? (?:\| )?)?)+"
+    r"(?:\d+ total|\(\d+\)|\(0 assertions\)|$)"  # jest, vitest, pest
+    r"|^Tests: (?P<all>\d+), Assertions: \d+, (?:Skipped|Incomplete): (?P=all)\."
+    r"|^\s*Executed (?P<cases>\d+) tests?, with (?P=cases) tests? skipped.*"
+    r"|^test result: ok\. 0 passed; 0 failed.*"
+    r"|^\s*[1-9]\d* (?:skipped|pending)$"
+    r"|^\s*(?:ok \| )?0 pass(?:ed|ing)?\b.*|^(?:[#ℹ] )pass 0$"
+    r"|^[sx]+(?: +\[ *\d+%\])?$",
+    re.MULTILINE,
+)
+
 #: A summary that counts failures: it holds whatever the exit code.
 _TESTS_FAILED: Final = re.compile(
-    r"(?<![\w.#-])[1-9][\d,]* (?:tests? |specs? |suites? |examples? |scenarios? )?"
+    r"(?<![\w.#,-])[1-9]\d*(?:,\d{3})* (?:tests? |specs? |suites? |examples? |scenarios? )?"
     r"(?:failed|failing|failures?|errored)\b"
     r"(?! (?:attempt|request|login|retr|as expected))"
     r"|\b(?:failed|failures|errors)[:=] *[1-9]\d*\b|^# fail(?:ed)? [1-9]|^not ok \d"
@@ -126,6 +144,11 @@ def asks(output: str) -> bool:
 def no_tests(output: str) -> bool:
     """Whether a test runner says that it found nothing to run."""
     return _NO_TESTS.search(output) is not None
+
+
+def without_skipped(output: str) -> str:
+    """An output without the summaries of runs in which no test ran to its end: they say OK of nothing."""
+    return _ALL_SKIPPED.sub("", output)
 
 
 def test_failure(output: str, *, passed: bool) -> str:
