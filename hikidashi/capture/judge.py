@@ -160,6 +160,8 @@ class _Case:
         self.code = _own_code(invocation, end)
         self.hidden = invocation.output == "gone" and not _shown_later(invocation, reading)
         self.output = "" if self.hidden else end.output
+        if self.call.runs:
+            self.output = signs.without_parts(self.output)
         tested = signs.without_skipped(self.output) if self.call.verb == "test" else self.output
         self.skipped, self.output = tested != self.output, tested
         self.success, self.failed = self.call.success, self.call.failed

@@ -17,6 +17,7 @@ __all__ = [
     "said_false",
     "shell_refusal",
     "test_failure",
+    "without_parts",
     "without_skipped",
 ]
 
@@ -31,7 +32,10 @@ _SHELL_REFUSAL: Final = re.compile(
     r"|^.{0,80}(?:syntax error near unexpected token|parse error near|unexpected EOF while looking for"
     r"|unmatched [\"'`]|no matches found: |bad substitution|syntax error: unexpected)"
     r"|is not recognized as (?:an internal or external command|the name of a cmdlet)"
-    r"|^env: .{1,80}: No such file or directory",
+    r"|^env: .{1,80}: No such file or directory"
+    r"|^(?:service|Service) \"\S+\" is not running|^OCI runtime exec failed"  # docker compose exec, docker exec
+    r"|^Error(?: response from daemon)?: (?:No such container|[Cc]ontainer \S+ is not running)"
+    r"|^Error from server \(NotFound\): pods? \"",
     re.MULTILINE,
 )
 
@@ -54,6 +58,14 @@ _NO_TESTS: Final = re.compile(
     r"|no test specified|No tests are available|no such test|Tests run: 0,[^\n]*\n(?!.*Tests run: [1-9])"
     r"|^0 examples",
     re.MULTILINE | re.IGNORECASE,
+)
+
+#: The part of a workspace whose line it is, as task runners put it in front: `[@shop/web]: `, `web:test: `,
+#: `packages/web test: `.
+_PART: Final = re.compile(
+    r"^(?:\[[@\w/.-]{1,60}\]: ?|[@\w/.-]{1,60}:[a-z][\w:-]{0,40}: "
+    r"|[@\w/.-]{1,60} (?:test|build|package|publish|deploy)[\w:-]{0,30}: )(?=[ \w✓✔✗✖#=])",
+    re.MULTILINE,
 )
 
 #: A summary of a run in which every test was skipped, put off, or expected to fail.
@@ -120,7 +132,7 @@ def is_cut(output: str) -> bool:
 #: A word of each kind of line that the patterns above look for: most outputs have none.
 _REFUSAL_WORDS: Final = (
     "not found", "syntax error", "parse error", "unexpected EOF", "unmatched", "no matches", "bad substitution",
-    "not recognized", "No such file",
+    "not recognized", "No such file", "is not running", "exec failed", "No such container", "(NotFound): pod",
 )  # fmt: skip
 
 
@@ -149,6 +161,11 @@ def no_tests(output: str) -> bool:
 def without_skipped(output: str) -> str:
     """An output without the summaries of runs in which no test ran to its end: they say OK of nothing."""
     return _ALL_SKIPPED.sub("", output)
+
+
+def without_parts(output: str) -> str:
+    """An output of a task runner without the names of a workspace's parts in front of its lines."""
+    return _PART.sub("", output)
 
 
 def test_failure(output: str, *, passed: bool) -> str:
