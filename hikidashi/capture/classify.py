@@ -121,8 +121,8 @@ class Promotion:
             self._changed = self._changed or (event.tool in EDIT_TOOLS and event.outcome == "ok")
             return []
         line = command_line(event)[:MAX_COMMAND]
+        self._changed = self._changed or _changes(line, event)  # `git pull && systemctl restart till` too
         shown, why = self._ran(event, line) if line else ([], "")
-        self._changed = self._changed or _changes(line, event)
         if self.explain and line and not any(evidence.outcome == "ok" for evidence in shown):
             why = next((f"{e.tool} {e.outcome}: {e.said}" for e in shown), why)
             command = cut(one_line(redact(line)), MAX_TOLD)

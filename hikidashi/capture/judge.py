@@ -71,6 +71,8 @@ class LineEnd:
 
     #: None when nothing tells.
     code: int | None
+    #: The host told only that it failed: `code` is 1 whatever it was.
+    guessed: bool = False
     #: What it printed, without what its own `echo` printed.
     output: str
     #: The end of the output is missing.
@@ -100,6 +102,7 @@ def line_end(event: Event, reading: Reading) -> LineEnd | str:
     if event.text[:60].startswith(_TIMED_OUT):
         return "it timed out"
     code = event.exit_code
+    guessed = code is None
     if code is None and event.outcome != "unknown":
         code = 0 if event.outcome == "ok" else 1
     text = event.text if len(event.text) <= _HEAD + _TAIL else f"{event.text[:_HEAD]}\n{event.text[-_TAIL:]}"
@@ -109,7 +112,7 @@ def line_end(event: Event, reading: Reading) -> LineEnd | str:
     if code in _STOPPED or (code == _TIMEOUT and any("timeout" in one.wrappers for one in reading.invocations)):
         return "it was stopped before its end"
     cut = signs.is_cut(output) or (event.truncated and " left out " not in event.text)
-    return LineEnd(code=code, output=output, cut=cut, refusal=signs.shell_refusal(output))
+    return LineEnd(code=code, guessed=guessed, output=output, cut=cut, refusal=signs.shell_refusal(output))
 
 
 def _plain(text: str) -> str:
@@ -202,7 +205,7 @@ class _Case:
         """Whether a program that carries another's output and exit code did its own part, whatever the other did."""
         if self.invocation.ran != "surely" or signs.asks(self.output):
             return False
-        if self.code is not None:
+        if self.code is not None and not (self.code and self.end.guessed):
             return self.code in self.call.exits
         told = re.search(r"\w", self.output) is not None and self._speaks_alone()
         return told and found(self.call.failed + self.call.denied, self.output) is None
@@ -264,6 +267,8 @@ class _Case:
         return self.output.strip("\n").count("\n") + 1 < int(number)
 
     def _silent_doubt(self) -> str:
+        if self.call.verb == "auth" and self.call.success and signs.picked(self.invocation.filters, self.output):
+            return ""
         if signs.asks(self.output):
             return "it ended in a question that nobody answered"
         if self.call.verb == "test" and signs.no_tests(self.output):
@@ -272,7 +277,7 @@ class _Case:
             return "its output is not shown" if self.hidden else "its output shows no success"
         if self.code is None and not self.call.confirm:
             return "the line's exit code is not its own, and its output shows no success"
-        if self.invocation.ran == "maybe" and self.invocation.code != "last":  # a line's 0 is its last word's
+        if self.invocation.ran == "maybe" and "xargs" in self.invocation.wrappers:  # with nothing given it ran nothing
             return "nothing tells whether it ran"
         if self.end.cut:
             return "the output was cut before its end showed"

@@ -14,6 +14,7 @@ __all__ = [
     "is_cut",
     "line_of",
     "no_tests",
+    "picked",
     "said_false",
     "shell_refusal",
     "test_failure",
@@ -47,6 +48,18 @@ _ASKS: Final = re.compile(
     r"|[●○◉◯] [^\n]{1,40} / [●○◉◯] [^\n]{1,40}"
     r"|^\? [^\n]{3,120}(?:›|»|>|\?|:)[^\n]{0,80})\s*\Z",
     re.MULTILINE | re.IGNORECASE,
+)
+
+#: The way to one value of an answer, by a name that a refusal has no value for.
+_PATH: Final = re.compile(
+    r"\.[\w.\[\]-]*(?<![\w])"
+    r"(?!(?:messages?|errors?|detail|status|code|success|ok|type|title|reason|documentation_url|request_id)\b)\w+"
+)
+#: One value, none of those that a refusal gives.
+_VALUE: Final = re.compile(
+    r"(?!null$|true$|false$|jq: |parse error|.*(?:unauthori[sz]ed|forbidden|invalid|denied|expired|error))"
+    r"\S[^\n]{0,200}",
+    re.IGNORECASE,
 )
 
 #: A line that only draws the frame of a question.
@@ -151,6 +164,15 @@ def asks(output: str) -> bool:
         lines.pop()
     end = "\n".join(lines[-3:])
     return _ASKS.search(end) is not None
+
+
+def picked(filters: tuple[tuple[str, ...], ...], output: str) -> bool:
+    """Whether all that `jq` was to pick out of an answer (`jq -r .login`) was there; of a refusal it picks `null`."""
+    if len(filters) != 1 or filters[0][:1] != ("jq",):
+        return False
+    asked = [word for word in filters[0][1:] if word[:1] != "-"]
+    told = output.strip()
+    return len(asked) == 1 and _PATH.fullmatch(asked[0]) is not None and _VALUE.fullmatch(told) is not None
 
 
 def no_tests(output: str) -> bool:
