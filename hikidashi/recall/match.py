@@ -1,0 +1,275 @@
+"""Which facts a turn is given, and why (design section 9). Standard library only.
+
+    1. find     names that the turn says, and at most eight of its rare words (`lookup.py`)
+    2. judge    a name of a fact suffices; words must make up enough of what is asked (`judge.py`)
+    3. shadow   the workspace's fact stands for the user's own one of the same key; rules of both apply
+    4. rank     by how much of the turn a fact meets, then type, confidence, use and age; covered ones go (`rank.py`)
+    5. fill     the budgets of facts and of rules
+
+Nothing is written here. The answer says which facts the prompt named: `drawer.seen.note_seen` moves their
+`last_seen`, and what was given is an exposure (`usage.events.record`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from hikidashi.drawer.fact import Fact, Scope
+from hikidashi.drawer.reading import fact_of
+from hikidashi.drawer.terms import fold, is_everyday, script_of
+from hikidashi.recall.inject import estimate_tokens, mark, told
+from hikidashi.recall.judge import BAR, RULE_BAR, Candidate, Judge, Reason
+from hikidashi.recall.lookup import Index, consistent
+from hikidashi.recall.question import PROMPT, Question, folded_prompt, voices
+from hikidashi.recall.rank import Ranked, in_order, parted, weight_of
+
+__all__ = ["MAX_RULES", "RULE_TOKENS", "LeftOut", "Match", "Recalled", "recall", "search"]
+
+#: The budget of a turn's rules.
+MAX_RULES: Final = 8
+RULE_TOKENS: Final = 430
+
+#: Facts that are read of those found, and rules.
+_READ: Final = 120
+_READ_RULES: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """A fact that a turn is given."""
+
+    fact: Fact
+    reasons: tuple[Reason, ...]
+    score: float
+    #: Tokens of its text, about.
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A fact that was found and is not given."""
+
+    fact: Fact
+    reasons: tuple[Reason, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """What a turn is given, best first."""
+
+    facts: tuple[Match, ...]
+    rules: tuple[Match, ...]
+    left_out: tuple[LeftOut, ...]
+    #: Facts that the prompt named by key or alias (given now or before, or over a budget): they were asked for.
+    named: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Around:
+    """What a turn is judged by besides its words."""
+
+    now: datetime
+    machine_id: str
+    #: Only facts that these redaction rules read; None for all.
+    rules_version: int | None
+    #: The folded prompt.
+    prompt: str
+
+
+def recall(
+    question: Question,
+    drawers: Mapping[Scope, sqlite3.Connection],
+    *,
+    top_k: int,
+    max_tokens: int,
+    now: datetime,
+    machine_id: str = "",
+    given: Collection[str] = (),
+    rules_version: int | None = None,
+) -> Recalled:
+    """What a turn is given: at most `top_k` facts in `max_tokens`, and rules in a budget of their own.
+
+    `given` holds the marks (`inject.mark`) of what the session was given before. With `rules_version`, facts that
+    other redaction rules read are passed over. Raises as `db.connection.database_errors` says.
+    """
+    around = _Around(now=now, machine_id=machine_id, rules_version=rules_version, prompt=folded_prompt(question))
+    with _reading(drawers) as indexes:
+        found = _found(question, indexes, around, BAR, RULE_BAR)
+        facts = in_order([one for one in found if one.fact.type != "rule"])
+        kept, gone = parted(facts, _words_of(indexes, facts))
+    rules = in_order([one for one in found if one.fact.type == "rule"])
+    left = [LeftOut(fact=one.fact, reasons=one.candidate.reasons, why=why) for one, why in gone]
+    chosen, over = _filled(kept, top_k, max_tokens, around, given)
+    chosen_rules, rules_over = _filled(rules, MAX_RULES, RULE_TOKENS, around, given)
+    named = [one.fact for one in (*kept, *rules) if one.candidate.named or one.exact]
+    return Recalled(
+        facts=tuple(chosen), rules=tuple(chosen_rules), left_out=(*over, *rules_over, *left), named=tuple(named)
+    )
+
+
+def search(
+    query: str, drawers: Mapping[Scope, sqlite3.Connection], *, limit: int, now: datetime, machine_id: str = ""
+) -> list[Match]:
+    """The facts and rules that meet anything of `query`, best first: for a person or agent that asks for more."""
+    question = Question(prompt=query)
+    around = _Around(now=now, machine_id=machine_id, rules_version=None, prompt=folded_prompt(question))
+    with _reading(drawers) as indexes:
+        found = in_order(_found(question, indexes, around, 0.01, 0.01))
+    return [_match(one, around) for one in found[:limit]]
+
+
+@contextlib.contextmanager
+def _reading(drawers: Mapping[Scope, sqlite3.Connection]) -> Iterator[dict[Scope, Index]]:
+    with contextlib.ExitStack() as stack:
+        indexes = {}
+        for scope in _SCOPES:
+            if scope in drawers:
+                stack.enter_context(consistent(drawers[scope]))
+                indexes[scope] = Index(drawers[scope])
+        yield indexes
+
+
+#: The workspace's facts shadow the user's own ones.
+_SCOPES: Final[tuple[Scope, ...]] = ("workspace", "global")
+
+
+def _found(
+    question: Question, indexes: Mapping[Scope, Index], around: _Around, bar: float, rule_bar: float
+) -> list[Ranked]:
+    """Steps 1 to 3: what the turn is about, in no order."""
+    spoken = voices(question)
+    found: list[Ranked] = []
+    for scope, index in indexes.items():
+        judge = Judge(spoken, index)
+        candidates = [judge.candidate(fact_id, one) for fact_id, one in index.find(spoken).items()]
+        found += _read(index, scope, candidates, around, bar, rule_bar)
+    if "global" in indexes and "workspace" in indexes:
+        found = _shadowed(found, indexes["workspace"], around)
+    if any(one.candidate.named or one.exact for one in found if one.fact.type != "rule"):
+        # The prompt itself names what it is about: what stands around it brings no other facts then.
+        found = [one for one in found if one.fact.type == "rule" or _by_prompt(one, bar)]
+    return found
+
+
+def _by_prompt(one: Ranked, bar: float) -> bool:
+    return one.exact or one.candidate.named or one.candidate.share >= bar
+
+
+def _passes(candidate: Candidate, bar: float) -> bool:
+    return candidate.named or candidate.around or max(candidate.share, candidate.whole_share) >= bar
+
+
+def _read(
+    index: Index, scope: Scope, candidates: Sequence[Candidate], around: _Around, bar: float, rule_bar: float
+) -> list[Ranked]:
+    """The facts of the best candidates, read and weighed."""
+    likely = [one for one in candidates if _passes(one, min(bar, rule_bar)) or len(one.at) > 1]
+    likely.sort(key=lambda one: (-one.strength, -one.fact_id))
+    rules = index.rules() if likely else set()
+    chosen = [one for one in likely if one.fact_id not in rules and (_passes(one, bar) or len(one.at) > 1)][:_READ]
+    chosen += [one for one in likely if one.fact_id in rules][:_READ_RULES]
+    rows = {row["id"]: row for row in index.read(one.fact_id for one in chosen)}
+    found = []
+    for one in chosen:
+        row = rows.get(one.fact_id)
+        if row is None or around.rules_version not in (None, row["rules_version"]):
+            continue
+        exact = _says_key(around.prompt, row["key"])
+        if exact or _passes(one, rule_bar if row["type"] == "rule" else bar):
+            found.append(_ranked(fact_of(row), one, exact, around))
+    return found
+
+
+def _ranked(fact: Fact, candidate: Candidate, exact: bool, around: _Around) -> Ranked:
+    score = candidate.strength * weight_of(fact, now=around.now, machine_id=around.machine_id)
+    return Ranked(fact=fact, candidate=candidate, exact=exact, score=round(score, 3))
+
+
+def _says_key(prompt: str, key: str) -> bool:
+    """Whether the folded prompt holds the whole key, not as a part of a longer one."""
+    wanted = fold(key)
+    if is_everyday(wanted):
+        return False
+    at = prompt.find(wanted)
+    while at >= 0:
+        before, after = prompt[:at][-1:], prompt[at + len(wanted) : at + len(wanted) + 2]
+        if not (_joins(wanted[:1], before) or _joins(wanted[-1:], after[:1]) or _goes_on(after)):
+            return True
+        at = prompt.find(wanted, at + 1)
+    return False
+
+
+def _joins(edge: str, beside: str) -> bool:
+    """Whether the character beside a key's first or last one makes another word of it."""
+    return edge.isalnum() and beside.isalnum() and not script_of(edge) and not script_of(beside)
+
+
+def _goes_on(after: str) -> bool:
+    return len(after) == 2 and after[0] in "-_./:" and after[1].isalnum()
+
+
+def _shadowed(found: list[Ranked], workspace: Index, around: _Around) -> list[Ranked]:
+    """The facts without the user's own ones whose key the workspace has: what names those names the workspace's."""
+    own = [one for one in found if one.fact.scope == "global" and one.fact.type != "rule"]
+    rows = workspace.of_keys("workspace", [one.fact.key for one in own]) if own else []
+    there = {row["key"]: fact_of(row) for row in rows}
+    read = {one.fact.id for one in found if one.fact.scope == "workspace"}
+    kept = [one for one in found if one.fact.scope == "workspace" or one.fact.type == "rule"]
+    for one in own:
+        stands = there.get(one.fact.key)
+        if stands is None:
+            kept.append(one)
+        elif stands.id not in read and (one.candidate.named or one.exact):
+            kept.append(_ranked(stands, one.candidate, one.exact, around))
+    return kept
+
+
+def _words_of(indexes: Mapping[Scope, Index], facts: Sequence[Ranked]) -> Callable[[Ranked], frozenset[str]]:
+    """Gives a fact's words; all are read at the first question."""
+    known: dict[tuple[Scope, int], frozenset[str]] = {}
+
+    def words(one: Ranked) -> frozenset[str]:
+        if not known:
+            for scope, index in indexes.items():
+                ids = [other.fact.id for other in facts if other.fact.scope == scope]
+                known.update({(scope, fact_id): some for fact_id, some in index.words(ids).items()})
+        return known.get((one.fact.scope, one.fact.id), frozenset())
+
+    return words
+
+
+def _match(one: Ranked, around: _Around) -> Match:
+    reasons = one.candidate.reasons
+    if one.exact:
+        reasons = (Reason("key", one.fact.key, PROMPT), *(some for some in reasons if some.by != "key part"))
+    tokens = estimate_tokens(told(one.fact, now=around.now, machine_id=around.machine_id))
+    return Match(fact=one.fact, reasons=reasons, score=one.score, tokens=tokens)
+
+
+def _filled(
+    found: Sequence[Ranked], count: int, tokens: int, around: _Around, given: Collection[str]
+) -> tuple[list[Match], list[LeftOut]]:
+    """As many as the budget holds, in their order, and the others."""
+    chosen: list[Match] = []
+    left: list[LeftOut] = []
+    room = tokens
+    for one in found:
+        match = _match(one, around)
+        if mark(one.fact) in given:
+            why = "given before in this session"
+        elif len(chosen) == count:
+            why = f"over the {count} of a turn"
+        elif match.tokens > room:
+            why = f"over the {tokens} tokens of a turn"
+        else:
+            chosen.append(match)
+            room -= match.tokens
+            continue
+        left.append(LeftOut(fact=one.fact, reasons=match.reasons, why=why))
+    return chosen, left

@@ -1,0 +1,296 @@
+"""What a turn asks the drawer: the prompt and what stands around it, as names to look up and words to search.
+
+Standard library only. A turn has four voices: the prompt; the prompt before, which counts only while this one says
+little; the place (branch and named files); the project's name, which never brings a fact by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from hikidashi.drawer.everyday import ENDINGS_KO, GENERIC, GENERIC_CJK, SINGLE_CJK, SPLIT_ZH, STOP
+from hikidashi.drawer.inflection import roots_of_form
+from hikidashi.drawer.terms import Run, Token, fold, pairs, runs, script_of, tokens
+
+__all__ = ["BEFORE", "PLACE", "PROJECT", "PROMPT", "Item", "Question", "Voice", "is_thin", "voices"]
+
+PROMPT: Final = "prompt"
+BEFORE: Final = "prompt before"
+PLACE: Final = "branch or file"
+PROJECT: Final = "project"
+
+#: How much a voice counts.
+WEIGHTS: Final = {PROMPT: 1.0, BEFORE: 0.5, PLACE: 0.5, PROJECT: 0.3}
+
+#: Characters of a prompt that are read: people say what they want at the start or the end, and paste between.
+_HEAD: Final = 4_000
+_TAIL: Final = 2_000
+#: Characters of the branch and the files together.
+_PLACE: Final = 1_000
+#: Files that are looked at.
+_FILES: Final = 20
+
+#: With less content than this many words the prompt before is read too.
+_THIN: Final = 3
+#: What an everyday word weighs beside a word of content.
+_EVERYDAY: Final = 0.3
+#: Articles, prepositions and pronouns that may stand between two words of a name: roll it out, push all my changes.
+_GAP: Final = 2
+
+#: Parts of branches and paths that name nothing.
+_PLACES: Final = frozenset(
+    {"feature", "feat", "chore", "hotfix", "bugfix", "main", "master", "develop", "dev", "head", "origin"}
+    | {"src", "lib", "index", "init", "py", "ts", "tsx", "js", "jsx", "md", "json", "toml", "yml", "yaml", "go", "rs"}
+)
+
+_SPLIT: Final = re.compile("|".join(SPLIT_ZH))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A turn."""
+
+    prompt: str
+    branch: str = ""
+    #: Paths that the turn names.
+    files: tuple[str, ...] = ()
+    #: The prompt before; '' for none.
+    before: str = ""
+    #: What the project is called, mostly the workspace's folder.
+    project: str = ""
+
+
+class Item(NamedTuple):
+    """A word of content, or the content of a chunk, to be searched in bodies."""
+
+    #: What it weighs: 1 for a word.
+    weight: float
+    #: As `drawer.terms.terms` gives them for a body.
+    terms: tuple[str, ...]
+    #: Where each term stands.
+    at: tuple[int, ...]
+    #: Characters of a Han run; 0 for what is found as a whole or not at all.
+    size: int
+    #: As it was written.
+    said: str
+
+
+@dataclass(slots=True)
+class Voice:
+    """One voice: its tokens, what to look up for it, and what to search."""
+
+    kind: str
+    weight: float
+    tokens: list[Token]
+    items: list[Item] = field(default_factory=list)
+    #: Names to look up as they are, and beginnings of names, in the order in which they are said.
+    exact: dict[str, None] = field(default_factory=dict)
+    prefixes: dict[str, None] = field(default_factory=dict)
+    _first: dict[str, Token] = field(default_factory=dict)
+    _roots: dict[str, Token] = field(default_factory=dict)
+    _kana: bool = False
+
+    def __post_init__(self) -> None:
+        self._kana = any("\u3041" <= char <= "\u30fe" for token in self.tokens if token.chunk for char in token.text)
+        for number, token in enumerate(self.tokens):
+            if token.chunk:
+                self._hear_chunk(token)
+            else:
+                self._hear_word(number, token)
+
+    # -- what to look up
+
+    def _hear_word(self, number: int, token: Token) -> None:
+        if token.text not in self._first:
+            self._first[token.text] = token
+            self.exact[token.text] = None
+            for root in roots_of_form(token.written) if self.kind != PLACE else ():
+                self._roots.setdefault(root, token)
+                self.exact[root] = None
+            if token.written not in STOP:
+                everyday = token.written in GENERIC or (token.text.isdigit() and len(token.text) == 1)
+                weight = _EVERYDAY if everyday else 1.0
+                self.items.append(Item(weight, (token.text,), (token.at,), 0, token.written))
+        for after in self._next(number):
+            if after.chunk:
+                self.prefixes.update(dict.fromkeys(f"{token.text} {pair}" for pair in pairs(after.text[:8])))
+            else:
+                self.exact[f"{token.text} {after.text}"] = None
+                self.prefixes[f"{token.text} {after.text} "] = None
+
+    def _next(self, number: int) -> Iterator[Token]:
+        """The tokens that may follow in a name: the next one, and those behind a few words without content."""
+        for gap, token in enumerate(self.tokens[number + 1 : number + 2 + _GAP]):
+            yield token
+            if gap == _GAP or token.chunk or token.written not in STOP:
+                return
+
+    def _hear_chunk(self, token: Token) -> None:
+        self.prefixes.update(dict.fromkeys(pair for pair in pairs(token.text) if len(pair) > 1))
+        for run in runs(token.text):
+            if len(run.text) == 1:
+                self.exact[run.text] = None
+            self.items += _items(run, token.at + run.at, chinese=not self._kana)
+
+    # -- where a name stands
+
+    def where(self, name: str) -> tuple[frozenset[int], str] | None:
+        """The positions that a name covers in this voice and the words said there; None when it is not said."""
+        if name.startswith("~"):
+            token = self._roots.get(name)
+            return None if token is None else (frozenset({token.at}), token.written)
+        units = name.split(" ")
+        if len(units) == 1:
+            token = self._first.get(name)
+            if token is not None:
+                return frozenset({token.at}), token.written
+        for number in range(len(self.tokens)):
+            found = self._from(number, units)
+            if found is not None:
+                return found
+        return None
+
+    def _from(self, number: int, units: list[str]) -> tuple[frozenset[int], str] | None:
+        """The same for a name whose first unit is in this token."""
+        positions: list[int] = []
+        said: list[str] = []
+        after = 0  # where in the chunk the next unit may stand
+        gap = 0
+        for unit in units:
+            while True:
+                if number == len(self.tokens):
+                    return None
+                token = self.tokens[number]
+                at = self._standing(token, unit, after)
+                if at >= 0:
+                    break
+                skippable = positions and not token.chunk and token.written in STOP and gap < _GAP
+                if not skippable and not (positions and token.chunk and after):
+                    return None
+                gap += 0 if token.chunk else 1
+                number, after = number + 1, 0
+            gap = 0
+            if token.chunk:
+                positions += range(token.at + at, token.at + at + len(unit))
+                said.append(unit)
+                after = at + len(unit)
+            else:
+                positions.append(self._first[token.text].at)
+                said.append(token.written)
+                number, after = number + 1, 0
+        return frozenset(positions), " ".join(said)
+
+    def _standing(self, token: Token, unit: str, after: int) -> int:
+        """Where in a token the unit stands as a word of its own, -1 for nowhere."""
+        if not token.chunk:
+            return 0 if token.text == unit else -1
+        at = token.text.find(unit, after)
+        while at >= 0 and not _stands(token.text, at, unit, japanese=self._kana):
+            at = token.text.find(unit, at + 1)
+        return at
+
+
+def _stands(chunk: str, at: int, unit: str, *, japanese: bool) -> bool:
+    """Whether `unit`, found in a chunk, is a word there and no part of another one.
+
+    コンテスト holds no テスト, but ユニットテスト does; 開発行程 holds no 発行; メモリ is no メモ.
+    """
+    script = script_of(unit[0])
+    start = at
+    while start > 0 and script_of(chunk[start - 1]) == script:
+        start -= 1
+    before, end = at - start, at + len(unit)
+    follows = end < len(chunk) and script_of(chunk[end]) == script_of(unit[-1])
+    if script == "katakana":
+        alone = len(unit) > 2 or not follows or chunk[end] == "ー"
+        return alone and (before == 0 or before > 2 or chunk[start:at] == "リ")
+    if script == "hangul":
+        return (before != 1 or chunk[start] == "재") and (len(unit) > 1 or not (before or follows))
+    if script == "han":
+        if len(unit) == 1:
+            return not before and not follows
+        return not japanese or before % 2 == 0 or not follows
+    return True
+
+
+def _items(run: Run, at: int, *, chinese: bool) -> Iterator[Item]:
+    """What to search for of a part of a chunk; nothing of hiragana, which is endings and particles."""
+    if run.script == "han":
+        start = 0
+        for cut in (*_SPLIT.finditer(run.text), None) if chinese else (None,):
+            piece = run.text[start : cut.start() if cut else None]
+            if len(piece) > 1 or (piece and piece not in SINGLE_CJK):
+                weight = _EVERYDAY if piece in GENERIC_CJK else len(piece) / 2
+                yield _item(weight, piece, at + start, len(piece))
+            start = cut.end() if cut else len(run.text)
+    elif run.script == "katakana" and len(run.text) > 1:
+        yield _item(_EVERYDAY if run.text in GENERIC_CJK else 1.0, run.text, at, 0)
+    elif run.script == "hangul":
+        word = _without_endings(run.text)
+        if len(word) > 1:
+            yield _item(_EVERYDAY if word in GENERIC_CJK else 1.0, word, at, 0)
+
+
+def _item(weight: float, text: str, at: int, size: int) -> Item:
+    found = tuple(pairs(text))
+    return Item(weight, found, tuple(range(at, at + len(found))), size, text)
+
+
+def _without_endings(word: str) -> str:
+    for _ in range(2):
+        for ending in ENDINGS_KO:
+            if word.endswith(ending) and len(word) >= len(ending) + 2:
+                word = word[: -len(ending)]
+                break
+    return word
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _HEAD + _TAIL:
+        return text
+    return f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+
+
+def is_thin(prompt: Voice) -> bool:
+    """Whether a prompt has under three words of content, so that it leans on the one before."""
+    return sum(item.weight for item in prompt.items if item.weight != _EVERYDAY) < _THIN
+
+
+def voices(question: Question) -> list[Voice]:
+    """The voices of a turn, the prompt's first."""
+    prompt = _voice(PROMPT, _cut(question.prompt), 0)
+    found = [prompt]
+    if question.before.strip() and is_thin(prompt):
+        found.append(_voice(BEFORE, _cut(question.before), 1))
+    place = "\n".join((question.branch, *map(_short_path, question.files[:_FILES])))[:_PLACE]
+    if place.strip():
+        found.append(_voice(PLACE, place, 2))
+    if question.project.strip():
+        found.append(_voice(PROJECT, question.project[:_PLACE], 3))
+    return found
+
+
+#: Voices do not share positions.
+_APART: Final = 1_000_000
+
+
+def _voice(kind: str, text: str, number: int) -> Voice:
+    said = [token._replace(at=token.at + number * _APART) for token in tokens(text)]
+    if kind == PLACE:
+        said = [token for token in said if token.chunk or token.written not in _PLACES]
+    return Voice(kind, WEIGHTS[kind], said)
+
+
+def _short_path(path: str) -> str:
+    """The end of a path, which says most: its last three parts without the extension."""
+    *parents, name = path.replace("\\", "/").split("/")[-3:]
+    stem = name.rpartition(".")[0] or name
+    return "/".join((*parents, stem))
+
+
+def folded_prompt(question: Question) -> str:
+    """The prompt as `drawer.terms.fold` has it, to look for a whole key in it."""
+    return fold(_cut(question.prompt))
