@@ -76,7 +76,7 @@ _NOUNS: Final = frozenset(
     """)
 )
 
-#: The kinds of verb: the infinitive's ending, how many of its letters go, the endings of its forms.
+#: The endings of their forms.
 _ROMANCE: Final = _words("""
     arlos arlas iendo issons issez ados adas idos idas ando endo indo arlo arla irlo erlo amos emos imos
     aste alos alas elos elas erez erons eront ado ada ido ida alo ala elo ela ons ent ant ait ais iez
@@ -84,12 +84,8 @@ _ROMANCE: Final = _words("""
 """)
 _GERMAN: Final = _words("endes ende test end est ten st te et e t")
 _FRENCH_RE: Final = _words("sons sez sent ons ez ent ant s t u e")
-_KINDS: Final = (
-    ("1", ("ar", "er", "ir"), 2, _ROMANCE),
-    ("2", ("en",), 2, _GERMAN),
-    ("2", ("eln", "ern"), 1, _GERMAN),
-    ("3", ("re",), 2, _FRENCH_RE),
-)
+#: The kinds of verb: the endings of the infinitive, how many of its letters go.
+_KINDS: Final = (("1", ("ar", "er", "ir"), 2), ("2", ("en",), 2), ("2", ("eln", "ern"), 1), ("3", ("re",), 2))
 
 #: ie and ue in the last syllable stand for e and o: despliega of desplegar, prueba of probar.
 _DIPHTHONG: Final = re.compile("(ie|ue)(?=[^aeiou]{1,2}$)")
@@ -102,7 +98,7 @@ def roots_of_infinitive(word: str) -> list[str]:
         return []
     return [
         f"~{kind}{_even(word[:-cut])}"
-        for kind, endings, cut, _ in _KINDS
+        for kind, endings, cut in _KINDS
         if word.endswith(endings) and len(word) - cut >= 3
     ][:1]
 
@@ -112,13 +108,22 @@ def roots_of_form(word: str) -> list[str]:
     if len(word) < _SHORTEST or not (word.isascii() and word.isalpha()):
         return []
     found = {}
-    for kind, endings in (("1", _ROMANCE), ("2", _GERMAN), ("3", _FRENCH_RE)):
-        for ending in endings:
-            if word.endswith(ending) and len(word) - len(ending) >= 3:
-                found[f"~{kind}{_even(word[: -len(ending)])}"] = True
+    for cut in range(1, min(_LONGEST, len(word) - 3) + 1):
+        kinds = _FORMS.get(word[-cut:])
+        if kinds:
+            root = _even(word[:-cut])
+            found.update(dict.fromkeys(f"~{kind}{root}" for kind in kinds))
     if word.startswith("ge") and word.endswith(("t", "en")) and len(word) >= 6:
-        found[f"~2{_even(word[2:].removesuffix('en').removesuffix('et').removesuffix('t'))}"] = True
+        found[f"~2{_even(word[2:].removesuffix('en').removesuffix('et').removesuffix('t'))}"] = None
     return list(found)
+
+
+#: Ending -> the kinds of verb that have it.
+_FORMS: Final[dict[str, str]] = {}
+for _kind, _endings in (("1", _ROMANCE), ("2", _GERMAN), ("3", _FRENCH_RE)):
+    for _ending in _endings:
+        _FORMS[_ending] = _FORMS.get(_ending, "") + _kind
+_LONGEST: Final = max(map(len, _FORMS))
 
 
 def _even(root: str) -> str:

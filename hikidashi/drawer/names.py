@@ -14,27 +14,30 @@ from hikidashi.drawer.everyday import GENERIC_CJK, STOP
 from hikidashi.drawer.inflection import roots_of_infinitive
 from hikidashi.drawer.terms import Token, is_everyday, plain_tokens, script_of
 
-__all__ = ["ALIAS", "MAX_UNITS", "PART", "WORD", "alias_names", "key_names", "name_of"]
+__all__ = ["ALIAS", "HEAD", "MAX_UNITS", "PART", "WORD", "alias_names", "key_names", "name_of"]
 
-#: How something is named, the more telling the smaller: by a part of the key, by an alias, by a word that says
-#: little when it stands alone (one of several words of a part, or an everyday word).
-PART: Final = 1
-ALIAS: Final = 2
-WORD: Final = 3
+#: How something is named, the more telling the smaller: by what stands before the first `:` of the key, by another
+#: part of it, by an alias, by a word that says little when it stands alone (one of several words of a part, or an
+#: everyday word).
+HEAD: Final = 1
+PART: Final = 2
+ALIAS: Final = 3
+WORD: Final = 4
 
 #: Longer rows of words are no names.
 MAX_UNITS: Final = 8
 
-_PARTS: Final = re.compile(r"[:/@\s]+")
+_PARTS: Final = re.compile("[:/@]+")
 
 
 def key_names(key: str) -> dict[str, int]:
-    """The names that a key gives: its parts between `:`, `/`, `@` and blanks, what follows the first `:`, and the
-    words of parts that have several."""
+    """The names that a key gives: its parts between `:`, `/` and `@`, what follows the first `:`, and the words of
+    parts that have several."""
     found: dict[str, int] = {}
-    for part in (*_PARTS.split(key), key.partition(":")[2]):
+    head, colon, rest = key.partition(":")
+    for part in (head, *_PARTS.split(key), rest):
         units = plain_tokens(part)
-        _add(found, units, PART)
+        _add(found, units, HEAD if colon and part is head else PART)
         if len(units) > 1:
             for unit in units:
                 if not _says_nothing(unit):

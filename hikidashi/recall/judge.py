@@ -2,35 +2,37 @@
 
 A fact that the prompt names (a whole part of its key, an alias) is meant. One that only shares words with it must
 share enough of them: 30 % of the content, where a long prompt counts as six words, so a prompt of three words needs
-one, a long one two. Everyday words weigh a third. Rules need less, since a rule that is missed costs more than one
-too many.
+one, a long one two. Everyday words weigh a third. What can be done is met by its names: by words alone it must meet
+half, since commands share words with everything. Rules need less, since a rule that is missed costs more than one too
+many.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from hikidashi.drawer.names import ALIAS, PART, WORD
-from hikidashi.recall.lookup import Found, Index, Named
+from hikidashi.drawer.fact import FactType
+from hikidashi.drawer.names import ALIAS, HEAD, PART, WORD
+from hikidashi.recall.lookup import Clues, Index, Named
 from hikidashi.recall.question import PROJECT, PROMPT, Item, Voice
 
-__all__ = ["BAR", "RULE_BAR", "Candidate", "Judge", "Reason"]
+__all__ = ["BARS", "Candidate", "Judge", "Reason"]
 
-#: The share of a prompt's content that a fact must meet by its words; a rule.
-BAR: Final = 0.3
-RULE_BAR: Final = 0.12
-
-#: Words of content that a long prompt counts as.
-_LONG: Final = 6.0
+#: The share of a prompt's content that a fact must meet by its words.
+BARS: Final[dict[FactType, float]] = {
+    "capability": 0.5,
+    "procedure": 0.4,
+    "decision": 0.3,
+    "fact": 0.3,
+    "rule": 0.12,
+}
 
 #: What a name counts, in words of a body.
-_STRENGTH: Final = {PART: 4.0, ALIAS: 3.5, WORD: 1.2}
+_STRENGTH: Final = {HEAD: 4.0, PART: 4.0, ALIAS: 3.5, WORD: 1.2}
 #: What each further word of a name adds to that.
 _LONGER: Final = 0.3
-#: What a word weighs that so many facts hold that it was not searched.
-_COMMON: Final = 0.3
 #: The share of a katakana or hangul word's pairs that a body must hold: プロジェクト is not met by プロ.
 _ENOUGH: Final = 0.6
 
@@ -52,12 +54,13 @@ class Reason(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Candidate:
-    """A fact that meets something of the turn."""
+    """What facts meet of the turn to which the same clues lead."""
 
-    fact_id: int
     #: The prompt names it; only what stands around the prompt does.
     named: bool
     around: bool
+    #: The prompt says what stands before the colon of its key, or an alias: the verb of a capability.
+    headed: bool
     #: Where the turn names it, and where it says its words.
     at: frozenset[int]
     words_at: frozenset[int]
@@ -70,61 +73,84 @@ class Candidate:
     reasons: tuple[Reason, ...]
 
 
+@dataclass(slots=True)
+class _Met:
+    """What of a turn's words a fact meets."""
+
+    in_prompt: float = 0.0
+    in_all: float = 0.0
+    strength: float = 0.0
+    words: int = 0
+    at: set[int] = field(default_factory=set)
+    #: Voice -> words.
+    said: dict[str, list[str]] = field(default_factory=dict)
+
+
 class Judge:
     """Judges the facts of one drawer for one turn."""
 
     def __init__(self, voices: list[Voice], index: Index) -> None:
         self._voices = voices
         self._index = index
-        self._totals = [sum(self._weight(item) for item in voice.items) * voice.weight for voice in voices]
-        self._prompt = min(self._totals[0], _LONG) or 1.0
-        spoken = sum(total for total, voice in zip(self._totals, voices, strict=True) if voice.kind != PROJECT)
-        self._whole = min(spoken, _LONG) or 1.0
-
-    def _weight(self, item: Item) -> float:
-        """An item's weight in the turn: what every other fact holds tells little."""
-        counts, common = self._index.counts, self._index.common
-        if all(counts.get(term, 0) > common for term in item.terms):
-            return item.weight * _COMMON
-        return item.weight
-
-    def candidate(self, fact_id: int, found: Found) -> Candidate:
-        """What the fact meets of the turn."""
-        strength, at, reasons = self._by_names(found.named)
-        covered = frozenset().union(*(one.at for one in found.named)) if found.named else frozenset()
-        in_prompt = in_all = 0.0
-        words, words_at, said = 0, set[int](), dict[str, list[str]]()
-        for number, voice in enumerate(self._voices):
+        self._prompt = index.total(voices[0])
+        self._whole = index.total(*(voice for voice in voices if voice.kind != PROJECT))
+        #: Voice and item, by the terms of the item and by the positions it stands at.
+        self._of_term: dict[str, list[tuple[int, int]]] = {}
+        self._of_position: dict[int, tuple[int, int]] = {}
+        for number, voice in enumerate(voices):
             for place, item in enumerate(voice.items) if voice.kind != PROJECT else ():
-                held = found.held.get((number, place))
-                by_words = self._met(item, held) if held else 0.0
-                share = max(by_words, _covered(item, covered))
-                if not share:
-                    continue
-                met = self._weight(item) * share * voice.weight
-                in_all += met
-                if number == 0:
-                    in_prompt += met
-                    words += share * item.weight >= 1
-                if by_words and held:
-                    words_at.update(_positions(item, held))
-                    if by_words > _covered(item, covered):
-                        strength += met * self._rarity(held)
-                        said.setdefault(voice.kind, []).append(item.said)
-        reasons += [Reason("words", ", ".join(dict.fromkeys(some)), kind) for kind, some in said.items()]
-        telling = [one for one in found.named if one.how != WORD]
+                for term in item.terms:
+                    self._of_term.setdefault(term, []).append((number, place))
+                last = item.at[0] + max(item.size, 1)
+                self._of_position.update((at, (number, place)) for at in range(item.at[0], last))
+
+    def candidate(self, clues: Clues) -> Candidate:
+        """What a fact meets of the turn to which these clues lead."""
+        known = [self._index.clues[number] for number in clues]
+        named = [clue for clue in known if isinstance(clue, Named)]
+        terms = {clue for clue in known if isinstance(clue, str)}
+        strength, at, reasons = self._by_names(named)
+        met = self._by_words(terms, frozenset().union(*(one.at for one in named), frozenset()))
+        reasons += [Reason("words", ", ".join(dict.fromkeys(some)), kind) for kind, some in met.said.items()]
+        telling = [one for one in named if one.how != WORD]
         return Candidate(
-            fact_id=fact_id,
             named=any(one.voice == PROMPT for one in telling),
             around=any(one.voice != PROMPT for one in telling),
+            headed=any(one.voice == PROMPT and one.how in (HEAD, ALIAS) for one in telling),
             at=at,
-            words_at=frozenset(words_at),
-            words=words,
-            share=in_prompt / self._prompt,
-            whole_share=in_all / self._whole,
-            strength=strength,
+            words_at=frozenset(met.at),
+            words=met.words,
+            share=met.in_prompt / self._prompt,
+            whole_share=met.in_all / self._whole,
+            strength=strength + met.strength,
             reasons=tuple(reasons),
         )
+
+    def _by_words(self, terms: set[str], covered: frozenset[int]) -> _Met:
+        """What the turn's words make, those that names cover included."""
+        met = _Met()
+        touched = {place for term in terms for place in self._of_term.get(term, ())}
+        touched.update(self._of_position[at] for at in covered if at in self._of_position)
+        for number, place in sorted(touched):
+            voice = self._voices[number]
+            item = voice.items[place]
+            held = terms.intersection(item.terms)
+            by_words = self._met(item, held) if held else 0.0
+            by_names = _covered(item, covered)
+            share = max(by_words, by_names)
+            if not share:
+                continue
+            weight = self._index.weight(item) * share * voice.weight
+            met.in_all += weight
+            if number == 0:
+                met.in_prompt += weight
+                met.words += share * item.weight >= 1
+            if by_words:
+                met.at.update(_positions(item, held))
+            if by_words > by_names:
+                met.strength += weight * self._rarity(held)
+                met.said.setdefault(voice.kind, []).append(item.said)
+        return met
 
     def _by_names(self, named: list[Named]) -> tuple[float, frozenset[int], list[Reason]]:
         """The strength of the names, where they stand, and the reasons; a name inside another one counts once."""
@@ -163,7 +189,7 @@ def _strength(one: Named) -> float:
 def _by(one: Named) -> str:
     if one.alias:
         return "alias"
-    return "key part" if one.how == PART else "word of the key"
+    return "word of the key" if one.how == WORD else "key part"
 
 
 def _positions(item: Item, held: set[str]) -> set[int]:

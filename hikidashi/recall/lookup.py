@@ -9,15 +9,17 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from hikidashi.db.connection import database_errors, database_name, queries
+from hikidashi.drawer.fact import Fact, FactStatus, FactType, Scope
 from hikidashi.drawer.names import WORD
-from hikidashi.recall.question import PROJECT, PROMPT, Voice
+from hikidashi.drawer.reading import fact_of
+from hikidashi.recall.question import PROJECT, PROMPT, Item, Voice
 
-__all__ = ["Found", "Index", "Named", "consistent"]
+__all__ = ["LONG", "Brief", "Clues", "Index", "Named", "consistent"]
 
 _SQL: Final = queries("recall")
 
@@ -27,19 +29,31 @@ MAX_WORDS: Final = 8
 _COMMON_SHARE: Final = 100
 _COMMON_LEAST: Final = 5
 
-#: Facts that are followed from a part of a key, alias sets from an alias, facts from a set.
-_OF_KEY: Final = 1_000
-_SETS: Final = 300
-_OF_SET: Final = 200
-#: Names that start alike, and beginnings that are looked up.
-_NAMES_FROM: Final = 200
-_PREFIXES: Final = 500
-#: Names that are followed at most.
+#: A name of more facts is followed to the newest so many; two such names are joined while the rarer one has no more
+#: than that. How many of them are joined.
+_MANY: Final = 600
+_NEWEST: Final = 60
+_NEWEST_EACH: Final = 5
+_JOINED: Final = 2_500
+_MET: Final = 4
+#: Sets of aliases that are followed.
+_SETS: Final = 600
+#: Beginnings that are looked up, and names that start so; names that are followed.
+_FIRSTS: Final = 500
+_NAMES_FROM: Final = 3_000
 _FOLLOWED: Final = 60
-_RULES: Final = 2_000
+#: Facts that names of few facts lead to, all together.
+_FOLLOWED_FACTS: Final = 6_000
+_RULES: Final = 500
 
-#: Behind every name.
-_END: Final = "\U0010ffff"
+#: Words of content that a long prompt counts as.
+LONG: Final = 6.0
+#: What a word weighs that so many facts hold that it is not searched.
+_COMMON: Final = 0.3
+
+#: Sorts behind all names that begin alike; behind those that go on with another word.
+_BEHIND: Final = "\U0010ffff"
+_BEHIND_PHRASE: Final = "!"
 
 
 class Named(NamedTuple):
@@ -55,13 +69,37 @@ class Named(NamedTuple):
     alias: bool
 
 
-@dataclass(slots=True)
-class Found:
-    """What is known of one fact before it is read."""
+class _Said(NamedTuple):
+    """A name of the index that is said."""
 
-    named: list[Named] = field(default_factory=list)
-    #: Voice number and item number -> the item's terms that the fact holds.
-    held: dict[tuple[int, int], set[str]] = field(default_factory=dict)
+    name_id: int
+    #: How many keys and sets of aliases have it.
+    named: int
+    by: list[Named]
+
+
+#: A name that is said, or a word of the turn that a fact holds.
+Clue = Named | str
+
+#: What several facts have in common, as numbers of clues.
+Clues = tuple[int, ...]
+
+
+class Brief(NamedTuple):
+    """What ranking needs of a fact; the fields are those of `drawer.fact.Fact`."""
+
+    id: int
+    scope: Scope
+    key: str
+    type: FactType
+    status: FactStatus
+    confidence: float
+    updated_at: str
+    last_seen: str
+    uses: int
+    machine_id: str
+    rules_version: int
+    version: int
 
 
 @contextlib.contextmanager
@@ -92,98 +130,168 @@ class Index:
         self.counts: dict[str, int] = {}
         #: Those of them that were searched for.
         self.searched: frozenset[str] = frozenset()
+        self._rules: set[int] | None = None
+        #: What led to facts, by number.
+        self.clues: list[Clue] = []
 
-    def find(self, voices: list[Voice]) -> dict[int, Found]:
-        """The facts that the voices name or whose words they say, by ID."""
-        found: dict[int, Found] = {}
+    def find(self, voices: list[Voice], least: float) -> dict[Clues, list[int]]:
+        """The IDs of facts that the voices name or whose words they say, by the clues to them.
+
+        Facts are put together that the same clues lead to, since hundreds of them may share an alias. A word that
+        makes up less than `least` of the prompt brings no fact but a rule by itself; 1 or more leaves words out.
+        """
+        found: dict[int, list[int]] = {}
         if self.facts:
             self._follow(self._names(voices), found)
-            self._search(voices, found)
-        return found
+            if least < 1:
+                self._search(voices, found, least)
+        alike: dict[Clues, list[int]] = {}
+        for fact_id, clues in found.items():
+            alike.setdefault(tuple(clues), []).append(fact_id)
+        return alike
+
+    def _clue(self, clue: Clue) -> int:
+        self.clues.append(clue)
+        return len(self.clues) - 1
+
+    def _at(self, number: int) -> frozenset[int]:
+        clue = self.clues[number]
+        return clue.at if isinstance(clue, Named) else frozenset()
+
+    def _clues(self, name: _Said, how: int, alias: bool, known: dict[tuple[int, int, bool], list[int]]) -> list[int]:
+        """The numbers of a name's clues where it names in this way; `known` keeps them for the next fact."""
+        clues = known.get((name.name_id, how, alias))
+        if clues is None:
+            # The project's own name is said all the time: it tells nothing about what is asked.
+            telling = WORD if any(one.voice == PROJECT for one in name.by) else how
+            clues = [self._clue(one._replace(how=telling, alias=alias)) for one in name.by]
+            known[name.name_id, how, alias] = clues
+        return clues
 
     # -- names
 
-    def _names(self, voices: list[Voice]) -> list[tuple[int, list[Named]]]:
-        """The names that are said: their IDs and by whom, those of few facts first. `how` and `alias` come later."""
-        asked = dict.fromkeys(name for voice in voices for name in voice.exact)
-        rows = self._rows("names", names=json.dumps(list(asked)))
-        said: dict[int, tuple[int, list[Named]]] = {}
-        for name_id, name, named in (*rows, *self._names_from(voices)):
+    def _names(self, voices: list[Voice]) -> list[_Said]:
+        """The names that are said and by whom, those of few facts first. `how` and `alias` come later."""
+        exact = dict.fromkeys(name for voice in voices for name in voice.exact)
+        rows = self._rows("names", names=json.dumps(list(exact)))
+        for prefixes, behind in (("pairs", _BEHIND), ("phrases", _BEHIND_PHRASE)):
+            firsts = dict.fromkeys(first for voice in voices for first in getattr(voice, prefixes))
+            asked = json.dumps(list(firsts)[:_FIRSTS])
+            rows += self._rows("names_from", firsts=asked, behind=behind, limit=_NAMES_FROM)
+        said: dict[int, _Said] = {}
+        for name_id, name, named in rows:
             for voice in voices if name_id not in said else ():
                 there = voice.where(name)
                 if there is not None:
                     one = Named(WORD, voice.weight, voice.kind, *there, alias=False)
-                    said.setdefault(name_id, (named, []))[1].append(one)
-        ranked = sorted(said.items(), key=lambda row: (-row[1][1][0].weight, row[1][0], row[0]))
-        return [(name_id, one) for name_id, (_, one) in ranked[:_FOLLOWED]]
+                    said.setdefault(name_id, _Said(name_id, named, [])).by.append(one)
+        return sorted(said.values(), key=lambda one: (-one.by[0].weight, one.named, one.name_id))[:_FOLLOWED]
 
-    def _names_from(self, voices: list[Voice]) -> Iterator[sqlite3.Row]:
-        prefixes = dict.fromkeys(prefix for voice in voices for prefix in voice.prefixes)
-        for prefix in list(prefixes)[:_PREFIXES]:
-            yield from self._rows("names_from", first=prefix, last=prefix + _END, limit=_NAMES_FROM)
+    def _follow(self, names: list[_Said], found: dict[int, list[int]]) -> None:
+        """Add the facts that have the names. A name of very many facts is followed to the newest, and to those that
+        another name leads to as well."""
+        named = {one.name_id: one for one in names}
+        clues: dict[tuple[int, int, bool], list[int]] = {}
+        sets: dict[int, list[int]] = {}
+        all_ids = json.dumps(list(named))
+        for name_id, set_id, how in self._rows("sets_of_names", name_ids=all_ids, limit=_SETS):
+            sets.setdefault(set_id, []).extend(self._clues(named[name_id], how, True, clues))
+        few = json.dumps([one.name_id for one in names if one.named <= _MANY])
+        many = [one for one in names if one.named > _MANY]
+        self._meet(many[:_MET], sets, found)
+        for name_id, fact_id, how in self._rows("of_key_names", name_ids=few, limit=_FOLLOWED_FACTS):
+            found.setdefault(fact_id, []).extend(self._clues(named[name_id], how, False, clues))
+        members = self._members(sets)
+        found.update((fact_id, []) for fact_id in members if fact_id not in found)
+        for one in many:
+            newest = self._rows("of_key_name", name_id=one.name_id, limit=_NEWEST)
+            among = self._rows("of_key_name_among", name_id=one.name_id, ids=json.dumps(list(found)))
+            for fact_id, how in {(row[0], row[1]) for row in (*newest, *among)}:
+                found.setdefault(fact_id, []).extend(self._clues(one, how, False, clues))
+        if sets:
+            others = json.dumps([fact_id for fact_id in found if fact_id not in members])
+            members.update(map(tuple, self._rows("set_of_facts", ids=others)))
+            for fact_id, set_id in members.items():
+                found[fact_id].extend(sets.get(set_id, ()))
 
-    def _follow(self, names: list[tuple[int, list[Named]]], found: dict[int, Found]) -> None:
-        sets: dict[int, list[Named]] = {}
-        for name_id, said in names:
-            projects = any(one.voice == PROJECT for one in said)
-            for fact_id, how in self._rows("of_key_name", name_id=name_id, limit=_OF_KEY):
-                # The project's own name is said all the time: it tells nothing about what is asked.
-                named = [one._replace(how=WORD if projects else how) for one in said]
-                found.setdefault(fact_id, Found()).named += named
-            for set_id, how in self._rows("sets_of_name", name_id=name_id, limit=_SETS):
-                named = [one._replace(how=WORD if projects else how, alias=True) for one in said]
-                sets.setdefault(set_id, []).extend(named)
-        cut = False
-        for set_id, named in sets.items():
-            facts = self._rows("of_set", set_id=set_id, limit=_OF_SET)
-            cut = cut or len(facts) == _OF_SET
-            for (fact_id,) in facts:
-                found.setdefault(fact_id, Found()).named += named
-        if cut:
-            self._complete(sets, found)
+    def _members(self, sets: dict[int, list[int]]) -> dict[int, int]:
+        """The newest facts of each set, and their set."""
+        each = max(_NEWEST_EACH, 2 * _NEWEST // max(len(sets), 1))
+        return {
+            row[0]: set_id for set_id in sets for row in self._rows("of_set", set_id=set_id, limit=min(each, _NEWEST))
+        }
 
-    def _complete(self, sets: dict[int, list[Named]], found: dict[int, Found]) -> None:
-        """Aliases of facts that were found by their key and were cut off from a long list of facts with that alias."""
-        without = [fact_id for fact_id, one in found.items() if not any(named.alias for named in one.named)]
-        for fact_id, set_id in self._rows("set_of_facts", ids=json.dumps(without)):
-            found[fact_id].named += sets.get(set_id, ())
+    def _meet(self, many: list[_Said], sets: dict[int, list[int]], found: dict[int, list[int]]) -> None:
+        """Add the facts that two names lead to of which each has very many."""
+        for number, one in enumerate(many):
+            if one.named > _JOINED:
+                break
+            rows = [
+                self._rows("of_both_names", name_id=one.name_id, other=other.name_id, limit=_NEWEST)
+                for other in many[number + 1 :]
+            ]
+            at = one.by[0].at
+            other_words = [set_id for set_id, clues in sets.items() if not all(self._at(clue) <= at for clue in clues)]
+            if other_words:  # deploy as a part of the key and as an alias is one word
+                asked = json.dumps(other_words)
+                rows.append(self._rows("of_name_and_sets", name_id=one.name_id, sets=asked, limit=_NEWEST))
+            found.update((row[0], []) for some in rows for row in some)
 
     # -- words
 
-    def _search(self, voices: list[Voice], found: dict[int, Found]) -> None:
-        asked: dict[str, list[tuple[int, int]]] = {}
-        for number, voice in enumerate(voices):
-            if voice.kind == PROJECT:
-                continue
-            for at, item in enumerate(voice.items):
+    def weight(self, item: Item) -> float:
+        """An item's weight in the turn: a word that is in many facts tells little."""
+        if all(self.counts.get(term, 0) > self.common for term in item.terms):
+            return item.weight * _COMMON
+        return item.weight
+
+    def _search(self, voices: list[Voice], found: dict[int, list[int]], least: float) -> None:
+        asked: dict[str, list[tuple[Voice, Item]]] = {}
+        for voice in voices:
+            for item in voice.items if voice.kind != PROJECT else ():
                 for term in item.terms:
-                    asked.setdefault(term, []).append((number, at))
+                    asked.setdefault(term, []).append((voice, item))
         self.counts = {row[0]: row[1] for row in self._rows("word_counts", words=json.dumps(list(asked)))}
-        order = {term: place for place, term in enumerate(asked)}
-        rare = sorted(
-            (term for term, facts in self.counts.items() if facts <= self.common),
-            key=lambda term: (voices[asked[term][0][0]].kind != PROMPT, self.counts[term], order[term]),
-        )
-        self.searched = frozenset(rare[:MAX_WORDS])
-        for term in rare[:MAX_WORDS]:
-            for (fact_id,) in self._rows("holding", word=f'"{term}"'):
-                held = found.setdefault(fact_id, Found()).held
-                for place in asked[term]:
-                    held.setdefault(place, set()).add(term)
+        # `asked` and the stable sort keep the order of the turn among words of one rarity.
+        rare = [term for term in asked if 0 < self.counts.get(term, 0) <= self.common]
+        rare.sort(key=lambda term: (asked[term][0][0].kind != PROMPT, self.counts[term]))
+        holding = {term: [row[0] for row in self._rows("holding", word=f'"{term}"')] for term in rare[:MAX_WORDS]}
+        self.searched = frozenset(holding)
+        # A word that is too little by itself counts only where something else leads to the fact too, or for a rule.
+        times = Counter(fact_id for facts in holding.values() for fact_id in facts)
+        led = {fact_id for fact_id, words in times.items() if words > 1 or fact_id in found} | self.rules()
+        total = self.total(voices[0])
+        for term, facts in holding.items():
+            number = self._clue(term)
+            suffices = any(item.weight * voice.weight >= least * total for voice, item in asked[term])
+            for fact_id in facts if suffices else led.intersection(facts):
+                found.setdefault(fact_id, []).append(number)
+
+    def total(self, *voices: Voice) -> float:
+        """The weight of all that voices say, at most that of `LONG` words."""
+        said = sum(self.weight(item) * voice.weight for voice in voices for item in voice.items)
+        return min(said, LONG) or 1.0
 
     # -- facts
 
     def rules(self) -> set[int]:
         """IDs of the newest rules."""
-        return {row[0] for row in self._rows("rules", limit=_RULES)}
+        if self._rules is None:
+            self._rules = {row[0] for row in self._rows("rules", limit=_RULES)}
+        return self._rules
 
-    def read(self, fact_ids: Iterable[int]) -> list[sqlite3.Row]:
-        """The rows of facts that are in use."""
-        return self._rows("facts", ids=json.dumps(list(fact_ids)))
+    def briefs(self, fact_ids: Iterable[int]) -> dict[int, Brief]:
+        """Facts that are in use, in brief, by ID."""
+        return {row["id"]: Brief(*row) for row in self._rows("briefs", ids=json.dumps(list(fact_ids)))}
 
-    def of_keys(self, scope: str, keys: Iterable[str]) -> list[sqlite3.Row]:
-        """The rows of the facts in use that have these keys."""
-        return self._rows("of_keys", scope=scope, keys=json.dumps(list(keys)))
+    def briefs_of_keys(self, scope: Scope, keys: Iterable[str]) -> dict[str, Brief]:
+        """The facts in use that have these keys, in brief, by key."""
+        rows = self._rows("briefs_of_keys", scope=scope, keys=json.dumps(list(keys)))
+        return {row["key"]: Brief(*row) for row in rows}
+
+    def fact(self, fact_id: int) -> Fact:
+        """A fact that was read in brief, whole."""
+        return fact_of(self._rows("whole_fact", id=fact_id)[0])
 
     def words(self, fact_ids: Iterable[int]) -> dict[int, frozenset[str]]:
         """The words of facts, by ID."""

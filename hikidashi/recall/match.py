@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from hikidashi.drawer.fact import Fact, Scope
-from hikidashi.drawer.reading import fact_of
+from hikidashi.drawer.fact import Fact, FactType, Scope
 from hikidashi.drawer.terms import fold, is_everyday, script_of
 from hikidashi.recall.inject import estimate_tokens, mark, told
-from hikidashi.recall.judge import BAR, RULE_BAR, Candidate, Judge, Reason
-from hikidashi.recall.lookup import Index, consistent
+from hikidashi.recall.judge import BARS, Candidate, Judge, Reason
+from hikidashi.recall.lookup import Brief, Index, consistent
 from hikidashi.recall.question import PROMPT, Question, folded_prompt, voices
 from hikidashi.recall.rank import Ranked, in_order, parted, weight_of
 
@@ -34,9 +33,15 @@ __all__ = ["MAX_RULES", "RULE_TOKENS", "LeftOut", "Match", "Recalled", "recall",
 MAX_RULES: Final = 8
 RULE_TOKENS: Final = 430
 
+#: Facts that are read to see whether they fit into what is left of a budget.
+_TRIED: Final = 3
+
+#: For a search: whatever meets anything.
+_ANY: Final = 0.01
+
 #: Facts that are read of those found, and rules.
-_READ: Final = 120
-_READ_RULES: Final = 60
+_READ: Final = 60
+_READ_RULES: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +59,7 @@ class Match:
 class LeftOut:
     """A fact that was found and is not given."""
 
-    fact: Fact
+    fact: Brief
     reasons: tuple[Reason, ...]
     why: str
 
@@ -67,7 +72,7 @@ class Recalled:
     rules: tuple[Match, ...]
     left_out: tuple[LeftOut, ...]
     #: Facts that the prompt named by key or alias (given now or before, or over a budget): they were asked for.
-    named: tuple[Fact, ...]
+    named: tuple[Brief, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +105,13 @@ def recall(
     """
     around = _Around(now=now, machine_id=machine_id, rules_version=rules_version, prompt=folded_prompt(question))
     with _reading(drawers) as indexes:
-        found = _found(question, indexes, around, BAR, RULE_BAR)
+        found = _found(question, indexes, around, BARS)
         facts = in_order([one for one in found if one.fact.type != "rule"])
+        rules = in_order([one for one in found if one.fact.type == "rule"])
         kept, gone = parted(facts, _words_of(indexes, facts))
-    rules = in_order([one for one in found if one.fact.type == "rule"])
-    left = [LeftOut(fact=one.fact, reasons=one.candidate.reasons, why=why) for one, why in gone]
-    chosen, over = _filled(kept, top_k, max_tokens, around, given)
-    chosen_rules, rules_over = _filled(rules, MAX_RULES, RULE_TOKENS, around, given)
+        chosen, over = _filled(kept, top_k, max_tokens, indexes, around, given)
+        chosen_rules, rules_over = _filled(rules, MAX_RULES, RULE_TOKENS, indexes, around, given)
+    left = [LeftOut(fact=one.fact, reasons=_reasons(one), why=why) for one, why in gone]
     named = [one.fact for one in (*kept, *rules) if one.candidate.named or one.exact]
     return Recalled(
         facts=tuple(chosen), rules=tuple(chosen_rules), left_out=(*over, *rules_over, *left), named=tuple(named)
@@ -120,8 +125,8 @@ def search(
     question = Question(prompt=query)
     around = _Around(now=now, machine_id=machine_id, rules_version=None, prompt=folded_prompt(question))
     with _reading(drawers) as indexes:
-        found = in_order(_found(question, indexes, around, 0.01, 0.01))
-    return [_match(one, around) for one in found[:limit]]
+        found = in_order(_found(question, indexes, around, dict.fromkeys(BARS, _ANY)))
+        return [_match(one, indexes, around) for one in found[:limit]]
 
 
 @contextlib.contextmanager
@@ -140,25 +145,30 @@ _SCOPES: Final[tuple[Scope, ...]] = ("workspace", "global")
 
 
 def _found(
-    question: Question, indexes: Mapping[Scope, Index], around: _Around, bar: float, rule_bar: float
+    question: Question, indexes: Mapping[Scope, Index], around: _Around, bars: Mapping[FactType, float]
 ) -> list[Ranked]:
     """Steps 1 to 3: what the turn is about, in no order."""
     spoken = voices(question)
     found: list[Ranked] = []
-    for scope, index in indexes.items():
+    for index in indexes.values():
+        alike = index.find(spoken, _least(bars))
         judge = Judge(spoken, index)
-        candidates = [judge.candidate(fact_id, one) for fact_id, one in index.find(spoken).items()]
-        found += _read(index, scope, candidates, around, bar, rule_bar)
+        found += _read(index, [(judge.candidate(clues), ids) for clues, ids in alike.items()], around, bars)
     if "global" in indexes and "workspace" in indexes:
         found = _shadowed(found, indexes["workspace"], around)
     if any(one.candidate.named or one.exact for one in found if one.fact.type != "rule"):
         # The prompt itself names what it is about: what stands around it brings no other facts then.
-        found = [one for one in found if one.fact.type == "rule" or _by_prompt(one, bar)]
+        found = [one for one in found if one.fact.type == "rule" or _by_prompt(one, bars)]
     return found
 
 
-def _by_prompt(one: Ranked, bar: float) -> bool:
-    return one.exact or one.candidate.named or one.candidate.share >= bar
+def _by_prompt(one: Ranked, bars: Mapping[FactType, float]) -> bool:
+    return one.exact or one.candidate.named or one.candidate.share >= bars[one.fact.type]
+
+
+def _least(bars: Mapping[FactType, float]) -> float:
+    """The lowest bar of facts that are no rules."""
+    return min(bar for kind, bar in bars.items() if kind != "rule")
 
 
 def _passes(candidate: Candidate, bar: float) -> bool:
@@ -166,27 +176,42 @@ def _passes(candidate: Candidate, bar: float) -> bool:
 
 
 def _read(
-    index: Index, scope: Scope, candidates: Sequence[Candidate], around: _Around, bar: float, rule_bar: float
+    index: Index, found: list[tuple[Candidate, list[int]]], around: _Around, bars: Mapping[FactType, float]
 ) -> list[Ranked]:
     """The facts of the best candidates, read and weighed."""
-    likely = [one for one in candidates if _passes(one, min(bar, rule_bar)) or len(one.at) > 1]
-    likely.sort(key=lambda one: (-one.strength, -one.fact_id))
-    rules = index.rules() if likely else set()
-    chosen = [one for one in likely if one.fact_id not in rules and (_passes(one, bar) or len(one.at) > 1)][:_READ]
-    chosen += [one for one in likely if one.fact_id in rules][:_READ_RULES]
-    rows = {row["id"]: row for row in index.read(one.fact_id for one in chosen)}
-    found = []
-    for one in chosen:
-        row = rows.get(one.fact_id)
-        if row is None or around.rules_version not in (None, row["rules_version"]):
+    least = _least(bars)
+    likely = [
+        (one, ids, _passes(one, least) or len(one.at) > 1)
+        for one, ids in found
+        if _passes(one, min(bars.values())) or len(one.at) > 1
+    ]
+    likely.sort(key=lambda row: -row[0].strength)
+    chosen: dict[int, Candidate] = {}
+    if all(telling for _, _, telling in likely) and sum(len(ids) for _, ids, _ in likely) <= _READ:
+        chosen = {fact_id: one for one, ids, _ in likely for fact_id in ids}
+    else:
+        rules = index.rules()
+        facts = chosen_rules = 0
+        for one, ids, telling in likely:
+            for fact_id in sorted(ids, reverse=True) if telling else rules.intersection(ids):
+                is_rule = fact_id in rules
+                chosen_rules += is_rule
+                facts += not is_rule
+                if chosen_rules <= _READ_RULES if is_rule else facts <= _READ:
+                    chosen[fact_id] = one
+    briefs = index.briefs(chosen)
+    ranked = []
+    for fact_id, candidate in chosen.items():
+        fact = briefs.get(fact_id)
+        if fact is None or around.rules_version not in (None, fact.rules_version):
             continue
-        exact = _says_key(around.prompt, row["key"])
-        if exact or _passes(one, rule_bar if row["type"] == "rule" else bar):
-            found.append(_ranked(fact_of(row), one, exact, around))
-    return found
+        exact = _says_key(around.prompt, fact.key)
+        if exact or _passes(candidate, bars[fact.type]):
+            ranked.append(_ranked(fact, candidate, exact, around))
+    return ranked
 
 
-def _ranked(fact: Fact, candidate: Candidate, exact: bool, around: _Around) -> Ranked:
+def _ranked(fact: Brief, candidate: Candidate, exact: bool, around: _Around) -> Ranked:
     score = candidate.strength * weight_of(fact, now=around.now, machine_id=around.machine_id)
     return Ranked(fact=fact, candidate=candidate, exact=exact, score=round(score, 3))
 
@@ -217,8 +242,7 @@ def _goes_on(after: str) -> bool:
 def _shadowed(found: list[Ranked], workspace: Index, around: _Around) -> list[Ranked]:
     """The facts without the user's own ones whose key the workspace has: what names those names the workspace's."""
     own = [one for one in found if one.fact.scope == "global" and one.fact.type != "rule"]
-    rows = workspace.of_keys("workspace", [one.fact.key for one in own]) if own else []
-    there = {row["key"]: fact_of(row) for row in rows}
+    there = workspace.briefs_of_keys("workspace", [one.fact.key for one in own]) if own else {}
     read = {one.fact.id for one in found if one.fact.scope == "workspace"}
     kept = [one for one in found if one.fact.scope == "workspace" or one.fact.type == "rule"]
     for one in own:
@@ -244,32 +268,42 @@ def _words_of(indexes: Mapping[Scope, Index], facts: Sequence[Ranked]) -> Callab
     return words
 
 
-def _match(one: Ranked, around: _Around) -> Match:
+def _reasons(one: Ranked) -> tuple[Reason, ...]:
     reasons = one.candidate.reasons
     if one.exact:
-        reasons = (Reason("key", one.fact.key, PROMPT), *(some for some in reasons if some.by != "key part"))
-    tokens = estimate_tokens(told(one.fact, now=around.now, machine_id=around.machine_id))
-    return Match(fact=one.fact, reasons=reasons, score=one.score, tokens=tokens)
+        return (Reason("key", one.fact.key, PROMPT), *(some for some in reasons if some.by != "key part"))
+    return reasons
+
+
+def _match(one: Ranked, indexes: Mapping[Scope, Index], around: _Around) -> Match:
+    fact = indexes[one.fact.scope].fact(one.fact.id)
+    tokens = estimate_tokens(told(fact, now=around.now, machine_id=around.machine_id))
+    return Match(fact=fact, reasons=_reasons(one), score=one.score, tokens=tokens)
 
 
 def _filled(
-    found: Sequence[Ranked], count: int, tokens: int, around: _Around, given: Collection[str]
+    found: Sequence[Ranked],
+    count: int,
+    tokens: int,
+    indexes: Mapping[Scope, Index],
+    around: _Around,
+    given: Collection[str],
 ) -> tuple[list[Match], list[LeftOut]]:
     """As many as the budget holds, in their order, and the others."""
     chosen: list[Match] = []
     left: list[LeftOut] = []
-    room = tokens
+    room, too_long = tokens, 0
     for one in found:
-        match = _match(one, around)
         if mark(one.fact) in given:
             why = "given before in this session"
         elif len(chosen) == count:
             why = f"over the {count} of a turn"
-        elif match.tokens > room:
+        elif too_long == _TRIED or (match := _match(one, indexes, around)).tokens > room:
+            too_long = min(too_long + 1, _TRIED)
             why = f"over the {tokens} tokens of a turn"
         else:
             chosen.append(match)
             room -= match.tokens
             continue
-        left.append(LeftOut(fact=one.fact, reasons=match.reasons, why=why))
+        left.append(LeftOut(fact=one.fact, reasons=_reasons(one), why=why))
     return chosen, left

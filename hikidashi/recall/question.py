@@ -26,8 +26,8 @@ PROJECT: Final = "project"
 WEIGHTS: Final = {PROMPT: 1.0, BEFORE: 0.5, PLACE: 0.5, PROJECT: 0.3}
 
 #: Characters of a prompt that are read: people say what they want at the start or the end, and paste between.
-_HEAD: Final = 4_000
-_TAIL: Final = 2_000
+_HEAD: Final = 3_000
+_TAIL: Final = 1_500
 #: Characters of the branch and the files together.
 _PLACE: Final = 1_000
 #: Files that are looked at.
@@ -86,19 +86,28 @@ class Voice:
     weight: float
     tokens: list[Token]
     items: list[Item] = field(default_factory=list)
-    #: Names to look up as they are, and beginnings of names, in the order in which they are said.
+    #: Names to look up as they are, pairs of characters and rows of two that names may begin with, as they are said.
     exact: dict[str, None] = field(default_factory=dict)
-    prefixes: dict[str, None] = field(default_factory=dict)
+    pairs: dict[str, None] = field(default_factory=dict)
+    phrases: dict[str, None] = field(default_factory=dict)
     _first: dict[str, Token] = field(default_factory=dict)
     _roots: dict[str, Token] = field(default_factory=dict)
+    #: Word -> the numbers of its tokens; the numbers of the chunks.
+    _places: dict[str, list[int]] = field(default_factory=dict)
+    _chunks: list[int] = field(default_factory=list)
+    #: The text of all chunks.
+    _chunked: str = ""
     _kana: bool = False
 
     def __post_init__(self) -> None:
         self._kana = any("\u3041" <= char <= "\u30fe" for token in self.tokens if token.chunk for char in token.text)
+        self._chunked = "\n".join(token.text for token in self.tokens if token.chunk)
         for number, token in enumerate(self.tokens):
             if token.chunk:
+                self._chunks.append(number)
                 self._hear_chunk(token)
             else:
+                self._places.setdefault(token.text, []).append(number)
                 self._hear_word(number, token)
 
     # -- what to look up
@@ -107,19 +116,18 @@ class Voice:
         if token.text not in self._first:
             self._first[token.text] = token
             self.exact[token.text] = None
-            for root in roots_of_form(token.written) if self.kind != PLACE else ():
-                self._roots.setdefault(root, token)
-                self.exact[root] = None
             if token.written not in STOP:
+                for root in roots_of_form(token.written) if self.kind != PLACE else ():
+                    self._roots.setdefault(root, token)
+                    self.exact[root] = None
                 everyday = token.written in GENERIC or (token.text.isdigit() and len(token.text) == 1)
                 weight = _EVERYDAY if everyday else 1.0
                 self.items.append(Item(weight, (token.text,), (token.at,), 0, token.written))
         for after in self._next(number):
             if after.chunk:
-                self.prefixes.update(dict.fromkeys(f"{token.text} {pair}" for pair in pairs(after.text[:8])))
+                self.pairs.update(dict.fromkeys(f"{token.text} {pair}" for pair in pairs(after.text[:8])))
             else:
-                self.exact[f"{token.text} {after.text}"] = None
-                self.prefixes[f"{token.text} {after.text} "] = None
+                self.phrases[f"{token.text} {after.text}"] = None
 
     def _next(self, number: int) -> Iterator[Token]:
         """The tokens that may follow in a name: the next one, and those behind a few words without content."""
@@ -129,7 +137,7 @@ class Voice:
                 return
 
     def _hear_chunk(self, token: Token) -> None:
-        self.prefixes.update(dict.fromkeys(pair for pair in pairs(token.text) if len(pair) > 1))
+        self.pairs.update(dict.fromkeys(pair for pair in pairs(token.text) if len(pair) > 1))
         for run in runs(token.text):
             if len(run.text) == 1:
                 self.exact[run.text] = None
@@ -142,12 +150,13 @@ class Voice:
         if name.startswith("~"):
             token = self._roots.get(name)
             return None if token is None else (frozenset({token.at}), token.written)
+        token = self._first.get(name)
+        if token is not None:
+            return frozenset({token.at}), token.written
         units = name.split(" ")
-        if len(units) == 1:
-            token = self._first.get(name)
-            if token is not None:
-                return frozenset({token.at}), token.written
-        for number in range(len(self.tokens)):
+        if not all(unit in self._first or unit in self._chunked for unit in units):
+            return None
+        for number in self._chunks if script_of(units[0][0]) else self._places.get(units[0], ()):
             found = self._from(number, units)
             if found is not None:
                 return found

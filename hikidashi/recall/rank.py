@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final
 
-from hikidashi.drawer.fact import Fact
 from hikidashi.recall.judge import Candidate
-from hikidashi.times import parse_time
+from hikidashi.recall.lookup import Brief
 
 __all__ = ["MAX_BY_WORDS", "Ranked", "in_order", "parted", "weight_of"]
 
@@ -28,6 +27,8 @@ _STALE: Final = 0.7
 _ELSEWHERE: Final = 0.9
 _GLOBAL: Final = 0.95
 
+#: So many of the best are compared with each other.
+_COMPARED: Final = 24
 #: The share of words that two facts have in common which speak of one thing.
 _ALIKE: Final = 0.6
 
@@ -36,16 +37,17 @@ _ALIKE: Final = 0.6
 class Ranked:
     """A fact with what is known of it for this turn."""
 
-    fact: Fact
+    fact: Brief
     candidate: Candidate
     #: The prompt holds the whole key.
     exact: bool
     score: float
 
 
-def weight_of(fact: Fact, *, now: datetime, machine_id: str) -> float:
+def weight_of(fact: Brief, *, now: datetime, machine_id: str) -> float:
     """What type, confidence, age, use and state make of a match: about 0.6 to 1.3, so that the match decides."""
-    days = max((now - parse_time(max(fact.updated_at, fact.last_seen))).total_seconds() / 86_400, 0)
+    last = date.fromisoformat(max(fact.updated_at, fact.last_seen)[:10])
+    days = max(now.toordinal() - last.toordinal(), 0)
     weight = _TYPES[fact.type]
     weight *= 1 - _CONFIDENCE + _CONFIDENCE * fact.confidence
     weight *= 1 - _RECENCY + _RECENCY * math.exp2(-days / _HALF_LIFE_DAYS)
@@ -70,14 +72,16 @@ def parted(
     `words_of` gives a fact's words. Two facts that speak of one thing stay together, the newer one first: one of
     them may contradict the other, and who reads them must see both.
     """
-    kept: list[Ranked] = []
-    gone: list[tuple[Ranked, str]] = []
     named = [one for one in found if one.candidate.named or one.exact] or [one for one in found if one.candidate.around]
     named_at = frozenset().union(*(one.candidate.at for one in named), frozenset())
+    alike = {_likeness(one): one for one in reversed(named)}  # the best of those that the same words name
+    is_named = {one.fact for one in named}
+    kept: list[Ranked] = []
+    gone: list[tuple[Ranked, str]] = []
     by_words: list[Ranked] = []
     for one in found:
-        if any(one is other for other in named):
-            better = next((other for other in named if _covers(other, one)), None)
+        if one.fact in is_named:
+            better = next((other for other in alike.values() if _covers(other, one)), None)
             if better is None or (_says(one) and _alike(words_of(one), words_of(better))):
                 kept.append(one)
             else:
@@ -91,14 +95,25 @@ def parted(
     return _side_by_side(in_order(kept + near), words_of), gone
 
 
+def _likeness(one: Ranked) -> tuple[frozenset[int], bool, bool]:
+    return one.candidate.at, one.candidate.headed, _says(one)
+
+
 def _says(one: Ranked) -> bool:
     """Whether it states something, rather than tell what can be done."""
     return one.fact.type in ("decision", "fact")
 
 
 def _covers(other: Ranked, one: Ranked) -> bool:
-    """Whether `other` is named by all that names `one` and by more: deploy:blyck in "deploy blyck", not deploy:shop."""
-    return not one.exact and _says(one) == _says(other) and one.candidate.at < other.candidate.at
+    """Whether `other` is named by all that names `one` and by more: deploy:blyck in "deploy blyck", not deploy:shop.
+
+    Where something is to be done, what is done to another end with the same target does not count either.
+    """
+    if one.exact or _says(one) != _says(other):
+        return False
+    return one.candidate.at < other.candidate.at or (
+        not _says(one) and other.candidate.headed and not one.candidate.headed
+    )
 
 
 def _nearest(by_words: list[Ranked]) -> tuple[list[Ranked], list[Ranked]]:
@@ -111,17 +126,20 @@ def _nearest(by_words: list[Ranked]) -> tuple[list[Ranked], list[Ranked]]:
 
 def _side_by_side(kept: list[Ranked], words_of: Callable[[Ranked], frozenset[str]]) -> list[Ranked]:
     """What speaks of one thing together, where its best stands, the newest first."""
-    rest, order = list(kept), list[Ranked]()
-    while rest:
-        first = rest.pop(0)
-        alike = [one for one in rest if _says(one) and _says(first) and _alike(words_of(first), words_of(one))]
-        rest = [one for one in rest if not any(one is other for other in alike)]
-        order += sorted([first, *alike], key=lambda one: (not one.exact, _newest(one)))
+    order: list[Ranked] = []
+    placed: set[Brief] = set()
+    for number, first in enumerate(kept):
+        if first.fact in placed:
+            continue
+        alike = [first]
+        if _says(first) and number < _COMPARED:
+            others = (one for one in kept[number + 1 : _COMPARED] if _says(one) and one.fact not in placed)
+            alike += [one for one in others if _alike(words_of(first), words_of(one))]
+        placed.update(one.fact for one in alike)
+        alike.sort(key=lambda one: one.fact.key)
+        alike.sort(key=lambda one: (one.exact, one.fact.updated_at), reverse=True)
+        order += alike
     return order
-
-
-def _newest(one: Ranked) -> tuple[float, str]:
-    return -parse_time(one.fact.updated_at).timestamp(), one.fact.key
 
 
 def _alike(words: frozenset[str], others: frozenset[str]) -> bool:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hikidashi.drawer.inflection import roots_of_form, roots_of_infinitive, stem
-from hikidashi.drawer.names import ALIAS, PART, WORD, alias_names, key_names
+from hikidashi.drawer.names import ALIAS, HEAD, PART, WORD, alias_names, key_names
 from hikidashi.drawer.terms import fold, pairs, plain_tokens, runs, terms, tokens
 
 
@@ -143,15 +143,17 @@ def test_any_text_is_cut_and_every_term_can_be_stored(text: str) -> None:
 @pytest.mark.parametrize(
     ("key", "names"),
     [
-        ("deploy:blyck", {"deploy": PART, "blyck": PART}),
-        ("deploy:blyck-releases", {"deploy": PART, "blyck releas": PART, "blyck": WORD, "releas": WORD}),
+        ("deploy:blyck", {"deploy": HEAD, "blyck": PART}),
+        ("deploy:blyck-releases", {"deploy": HEAD, "blyck releas": PART, "blyck": WORD, "releas": WORD}),
         (
             "push:github.com/acme/web",
-            {"push": PART, "github com": PART, "github acme web": PART, "acme": PART, "github": WORD, "web": WORD},
+            {"push": HEAD, "github com": PART, "github acme web": PART, "acme": PART, "github": WORD, "web": WORD},
         ),
         ("rule:no-prod", {"rule": WORD, "no prod": PART, "prod": WORD}),
-        ("デプロイ:顧客管理サーバー", {"デプロイ": PART, "顧客管理サーバ": PART}),
+        ("デプロイ:顧客管理サーバー", {"デプロイ": HEAD, "顧客管理サーバ": PART}),
         ("decision:port", {"decision": WORD, "port": PART}),
+        ("pre-edit", {"pre edit": PART, "pre": WORD, "edit": WORD}),
+        ("release checklist", {"releas checklist": PART, "releas": WORD, "checklist": WORD}),
         ("it", {}),
     ],
 )

@@ -6,15 +6,35 @@ SELECT facts FROM recall_words WHERE word = ''
 -- name: names
 SELECT id, name, named FROM recall_names WHERE name IN (SELECT value FROM json_each(:names))
 
--- Names that begin with a pair of characters, or with two words.
+-- Names that begin with a pair of characters, or with two words. `behind` is what sorts behind all that begin so.
 -- name: names_from
-SELECT id, name, named FROM recall_names WHERE name >= :first AND name < :last ORDER BY name LIMIT :limit
+SELECT n.id, n.name, n.named FROM json_each(:firsts) AS f
+CROSS JOIN recall_names AS n ON n.name >= f.value AND n.name < f.value || :behind LIMIT :limit
+
+-- name: of_key_names
+SELECT name_id, fact_id, how FROM recall_key_names
+WHERE name_id IN (SELECT value FROM json_each(:name_ids)) LIMIT :limit
 
 -- name: of_key_name
 SELECT fact_id, how FROM recall_key_names WHERE name_id = :name_id ORDER BY fact_id DESC LIMIT :limit
 
--- name: sets_of_name
-SELECT set_id, how FROM recall_alias_names WHERE name_id = :name_id ORDER BY set_id DESC LIMIT :limit
+-- name: of_key_name_among
+SELECT fact_id, how FROM recall_key_names
+WHERE name_id = :name_id AND fact_id IN (SELECT value FROM json_each(:ids))
+
+-- name: of_both_names
+SELECT k.fact_id FROM recall_key_names AS k
+CROSS JOIN recall_key_names AS o ON o.name_id = :other AND o.fact_id = k.fact_id
+WHERE k.name_id = :name_id ORDER BY k.fact_id DESC LIMIT :limit
+
+-- name: of_name_and_sets
+SELECT k.fact_id FROM recall_key_names AS k
+CROSS JOIN recall_facts AS f ON f.fact_id = k.fact_id AND f.set_id IN (SELECT value FROM json_each(:sets))
+WHERE k.name_id = :name_id ORDER BY k.fact_id DESC LIMIT :limit
+
+-- name: sets_of_names
+SELECT name_id, set_id, how FROM recall_alias_names
+WHERE name_id IN (SELECT value FROM json_each(:name_ids)) LIMIT :limit
 
 -- name: of_set
 SELECT fact_id FROM recall_facts WHERE set_id = :set_id ORDER BY fact_id DESC LIMIT :limit
@@ -32,15 +52,20 @@ SELECT rowid FROM recall_text WHERE recall_text MATCH :word
 -- name: rules
 SELECT fact_id FROM recall_facts WHERE rule = 1 ORDER BY fact_id DESC LIMIT :limit
 
--- name: facts
-SELECT * FROM facts WHERE id IN (SELECT value FROM json_each(:ids)) AND status <> 'retired'
+-- What ranking needs of facts; bodies and aliases are read of those that are given only.
+-- name: briefs
+SELECT id, scope, key, type, status, confidence, updated_at, last_seen, uses, machine_id, rules_version, version
+FROM facts INDEXED BY recall_briefs WHERE id IN (SELECT value FROM json_each(:ids)) AND status <> 'retired'
+
+-- name: briefs_of_keys
+SELECT id, scope, key, type, status, confidence, updated_at, last_seen, uses, machine_id, rules_version, version
+FROM facts WHERE scope = :scope AND key IN (SELECT value FROM json_each(:keys)) AND status <> 'retired'
+
+-- name: whole_fact
+SELECT * FROM facts WHERE id = :id
 
 -- name: words_of_facts
 SELECT rowid, words FROM recall_text WHERE rowid IN (SELECT value FROM json_each(:ids))
-
--- name: of_keys
-SELECT * FROM facts
-WHERE scope = :scope AND key IN (SELECT value FROM json_each(:keys)) AND status <> 'retired'
 
 -- name: all_rules
 SELECT * FROM facts WHERE type = 'rule' AND status <> 'retired' ORDER BY updated_at DESC, key LIMIT :limit

@@ -9,7 +9,7 @@ CREATE TABLE recall_names (
     named INTEGER NOT NULL                  -- rows of recall_key_names and recall_alias_names
 ) STRICT;
 
--- Parts of a key. `how`: 1 a whole part, 3 a word that says little by itself.
+-- Parts of a key. `how`: 1 what stands before the first colon, 2 another part, 4 a word that says little by itself.
 CREATE TABLE recall_key_names (
     name_id INTEGER NOT NULL,
     fact_id INTEGER NOT NULL,
@@ -24,7 +24,7 @@ CREATE TABLE recall_alias_sets (
     facts INTEGER NOT NULL                  -- how many facts have this set; it goes with the last one
 ) STRICT;
 
--- `how`: 2 an alias, 3 a word that says little by itself.
+-- `how`: 3 an alias, 4 a word that says little by itself.
 CREATE TABLE recall_alias_names (
     name_id INTEGER NOT NULL,
     set_id INTEGER NOT NULL,
@@ -44,6 +44,11 @@ CREATE TABLE recall_facts (
 
 CREATE INDEX recall_facts_of_set ON recall_facts (set_id);
 CREATE INDEX recall_facts_rules ON recall_facts (rule) WHERE rule = 1;
+
+-- What ranking reads of dozens of facts in a turn, without their long bodies and lists of aliases.
+CREATE INDEX recall_briefs ON facts (
+    id, scope, key, type, status, confidence, updated_at, last_seen, uses, machine_id, rules_version, version
+);
 
 -- In how many facts a word stands; '' counts the facts.
 CREATE TABLE recall_words (
