@@ -249,29 +249,31 @@ def _ways(here: Made) -> dict[str, Callable[[str], object]]:
     return {"recall": whole, "names only": names, "LIKE, one word": like, "FTS5, all words": plain}
 
 
+_HOOK = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from datetime import UTC, datetime
+from hikidashi.db.connection import read_only
+from hikidashi.recall.inject import block
+from hikidashi.recall.match import recall
+from hikidashi.recall.question import Question
+now = datetime.now(UTC)
+drawers = {"workspace": read_only(sys.argv[2])}
+found = recall(Question(prompt=sys.argv[3]), drawers, top_k=5, max_tokens=600, now=now)
+print(block([one.fact for one in found.facts], [one.fact for one in found.rules], now=now, machine_id=""))
+"""
+
+
 def _process(here: Made, prompt: str) -> tuple[float, float]:
-    """Seconds of processor of a whole process, best of several: bare, and one recall."""
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from datetime import datetime, UTC\nfrom pathlib import Path\n"
-        "from hikidashi.db.connection import read_only\n"
-        "from hikidashi.recall.match import recall\nfrom hikidashi.recall.question import Question\n"
-        "from hikidashi.recall.inject import block\n"
-        "now = datetime.now(UTC)\n"
-        "found = recall(Question(prompt=sys.argv[3]), {'workspace': read_only(Path(sys.argv[2]))}, top_k=5, max_tokens=600, now=now)\n"
-        "print(block([one.fact for one in found.facts], [one.fact for one in found.rules], now=now, machine_id=''))"
-    )
-    ours = ["-c", code, str(PACKAGE.parent), str(here.path), prompt]
-    bare = ["-c", "import sqlite3, json"]
-    best = {}
-    for name, arguments in (("bare", bare), ("ours", ours)):
-        taken = []
-        for _ in range(15):
+    """Seconds of a whole process, the best of many in turns: one that only imports sqlite3 and json, and one recall."""
+    commands = (["-c", "import sqlite3, json"], ["-c", _HOOK, str(PACKAGE.parent), str(here.path), prompt])
+    best = [1e9, 1e9]
+    for _ in range(30):
+        for place, arguments in enumerate(commands):
             start = time.perf_counter()
             subprocess.run([sys.executable, "-I", "-S", *arguments], check=True, stdout=subprocess.DEVNULL)
-            taken.append(time.perf_counter() - start)
-        best[name] = min(taken)
-    return best["bare"], best["ours"]
+            best[place] = min(best[place], time.perf_counter() - start)
+    return best[0], best[1]
 
 
 def _measure(count: int, prompts: int, process: bool) -> bool:

@@ -24,7 +24,9 @@ ends with. The message is one line and ends with the mend ("run `hikidashi init`
 
 from __future__ import annotations
 
-from typing import ClassVar
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 __all__ = [
     "BadSettings",

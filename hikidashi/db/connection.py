@@ -14,11 +14,13 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final, LiteralString
 
-from hikidashi.atomic import FILE_MODE, storage_errors
 from hikidashi.errors import Busy, CorruptData, HikidashiError, StorageFailure
+
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Final, LiteralString
 
 __all__ = [
     "BUSY_SECONDS",
@@ -34,7 +36,10 @@ __all__ = [
 #: How long a writer waits for another one before it says busy.
 BUSY_SECONDS: Final = 30.0
 
-_SQL_FOLDER: Final = Path(__file__).parent / "sql"
+_SQL_FOLDER: Final = os.path.join(os.path.dirname(__file__), "sql")  # noqa: PTH118, PTH120
+
+#: Bytes that stand for themselves in an address.
+_SAFE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/:")
 
 #: PROTOCOL: many processes fought for the write-ahead log's first lock and this one lost too often.
 _BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
@@ -58,7 +63,7 @@ GLOBAL_DATABASE: Final = "global.sqlite"
 
 
 def _anew(path: Path | str) -> str:
-    return _GLOBAL_ANEW if Path(path).name == GLOBAL_DATABASE else _ANEW
+    return _GLOBAL_ANEW if os.path.basename(path) == GLOBAL_DATABASE else _ANEW  # noqa: PTH119
 
 
 def _translated(exc: sqlite3.DatabaseError, path: Path | str) -> HikidashiError:
@@ -98,11 +103,13 @@ def database_name(connection: sqlite3.Connection) -> str:
         row = connection.execute("PRAGMA database_list").fetchone()
     except sqlite3.DatabaseError:  # too damaged even for that: the statement behind this one says what is wrong
         return "the database"
-    return Path(row[2]).name or "the database"
+    return os.path.basename(row[2]) or "the database"  # noqa: PTH119
 
 
 def _prepare_file(path: Path) -> None:
     """Make the file with our mode (sqlite would take the umask's, and its -wal and -shm files follow it)."""
+    from hikidashi.atomic import FILE_MODE, storage_errors  # readers do without
+
     try:
         found = os.lstat(path)
     except FileNotFoundError:
@@ -182,9 +189,9 @@ def connect(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connec
     return connection
 
 
-def read_only(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
+def read_only(path: Path | str, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
     """Open an existing database for reading. Raises as `database_errors` says; a missing file is `CorruptData`."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # noqa: PTH113
         raise CorruptData(f"{path} is missing; run `hikidashi trust` to make a new one")
     with database_errors(path):
         try:
@@ -198,9 +205,8 @@ def read_only(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Conn
         return _reader(path, busy_seconds)
 
 
-def _reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    connection = sqlite3.connect(uri, uri=True, timeout=busy_seconds, isolation_level=None)
+def _reader(path: Path | str, busy_seconds: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{_uri(path)}?mode=ro", uri=True, timeout=busy_seconds, isolation_level=None)
     try:
         connection.row_factory = sqlite3.Row
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # it opens at the first statement
@@ -208,6 +214,13 @@ def _reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _uri(path: Path | str) -> str:
+    """The path as a `file:` address, whatever bytes it holds."""
+    name = os.path.abspath(path).replace(os.sep, "/")  # noqa: PTH100
+    quoted = "".join(chr(byte) if byte in _SAFE else f"%{byte:02X}" for byte in os.fsencode(name))
+    return f"file://{'' if quoted.startswith('/') else '/'}{quoted}"
 
 
 @contextlib.contextmanager
@@ -237,7 +250,9 @@ def queries(name: LiteralString) -> dict[str, str]:
     """
     statements: dict[str, list[str]] = {}
     current: list[str] = []
-    for line in (_SQL_FOLDER / f"{name}.sql").read_text(encoding="utf-8").splitlines():
+    with open(f"{_SQL_FOLDER}{os.sep}{name}.sql", encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    for line in lines:
         if line.startswith("-- name:"):
             current = statements.setdefault(line.removeprefix("-- name:").strip(), [])
         else:

@@ -6,7 +6,9 @@ Chinese, Japanese and Korean have their own lists, since there a word is a part 
 
 from __future__ import annotations
 
-from typing import Final
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = ["ENDINGS_KO", "GENERIC", "GENERIC_CJK", "SINGLE_CJK", "SPLIT_ZH", "STOP"]
 

@@ -9,8 +9,9 @@ meet verbs by accident.
 
 from __future__ import annotations
 
-import re
-from typing import Final
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = ["roots_of_form", "roots_of_infinitive", "stem"]
 
@@ -87,8 +88,6 @@ _FRENCH_RE: Final = _words("sons sez sent ons ez ent ant s t u e")
 #: The kinds of verb: the endings of the infinitive, how many of its letters go.
 _KINDS: Final = (("1", ("ar", "er", "ir"), 2), ("2", ("en",), 2), ("2", ("eln", "ern"), 1), ("3", ("re",), 2))
 
-#: ie and ue in the last syllable stand for e and o: despliega of desplegar, prueba of probar.
-_DIPHTHONG: Final = re.compile("(ie|ue)(?=[^aeiou]{1,2}$)")
 _SAME: Final = {"y": "i", "z": "c", "j": "g"}
 
 
@@ -131,5 +130,8 @@ def _even(root: str) -> str:
     if root.endswith(("gu", "qu")):
         root = root[:-2] + ("g" if root[-2] == "g" else "c")
     root = root[:-1] + _SAME.get(root[-1], root[-1])
-    root = _DIPHTHONG.sub(lambda found: "e" if found.group() == "ie" else "o", root)
+    for place in (-3, -4):  # ie and ue in the last syllable are e and o: despliega of desplegar, prueba of probar
+        if root[place : place + 2] in ("ie", "ue") and _VOWELS.isdisjoint(root[place + 2 :]):
+            root = root[:place] + ("e" if root[place] == "i" else "o") + root[place + 2 :]
+            break
     return root[:-1] if len(root) > 2 and root[-1] == root[-2] else root

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from hikidashi.drawer.everyday import GENERIC_CJK, STOP
 from hikidashi.drawer.inflection import roots_of_infinitive
 from hikidashi.drawer.terms import Token, is_everyday, plain_tokens, script_of
+
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = ["ALIAS", "HEAD", "MAX_UNITS", "PART", "WORD", "alias_names", "key_names", "name_of"]
 

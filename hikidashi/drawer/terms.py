@@ -8,15 +8,17 @@ The same functions read what is indexed and what is asked, so that both meet.
 from __future__ import annotations
 
 import re
-import unicodedata
-from typing import Final, NamedTuple
+from functools import lru_cache
 
 from hikidashi.drawer.everyday import GENERIC, STOP
 from hikidashi.drawer.inflection import stem
 
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from typing import Final
+
 __all__ = [
     "MAX_WORD",
-    "Run",
     "Token",
     "fold",
     "is_everyday",
@@ -31,61 +33,53 @@ __all__ = [
 #: Longer words (hashes, encoded data) are nobody's name for anything.
 MAX_WORD: Final = 48
 
-_HAN: Final = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_HIRAGANA: Final = "\u3041-\u3096\u309d\u309e"
-_KATAKANA: Final = "\u30a1-\u30fa\u30fc-\u30fe"
-_HANGUL: Final = "\uac00-\ud7a3"
-_CJK: Final = _HAN + _HIRAGANA + _KATAKANA + _HANGUL
-#: Vowel signs that are no letters for `re` but belong to the word (Indic scripts, Thai, Arabic, Hebrew).
+#: A number with dots, C++ and C#, a run of letters and digits (an apostrophe inside belongs to it).
+_TOKEN: Final = re.compile(r"v?\d+(?:\.\d+)+|c\+\+|[cf]#(?!\w)|[^\W_]+(?:['’][^\W_]+)*")
+#: Vowel signs that are no letters for `re` but belong to the word (Hebrew, Arabic, Indic scripts, Thai): this pattern
+#: is made when a text has some, since a hook pays for every pattern.
 _SIGNS: Final = "\u0591-\u05bd\u064b-\u065f\u0900-\u0dff\u0e31-\u0e4e"
-#: A number with dots, C++ and C#, a word (an apostrophe inside belongs to it), a chunk.
-_TOKEN: Final = re.compile(
-    rf"v?\d+(?:\.\d+)+|c\+\+|[cf]\#(?!\w)|(?:[^\W_{_CJK}]|[{_SIGNS}])+(?:['’][^\W_{_CJK}]+)*|[{_CJK}]+"
-)
 _CAMEL: Final = re.compile(r"[A-Z]?[a-z0-9]+(?:[A-Z][a-z0-9]+)+")
 _HUMP: Final = re.compile(r"[A-Z]?[a-z0-9]+")
 #: Accents of Latin, Greek and Cyrillic letters; the marks of kana stay.
-_ACCENTS: Final = re.compile("[\u0300-\u036f]+")
+_ACCENTS: Final = dict.fromkeys(range(0x300, 0x370))
 
 #: A word of at most this length before an apostrophe is an article or a pronoun: l'application, qu'on.
 _ELISION: Final = 2
 
 
-class Token(NamedTuple):
+class Token:
     """A word, or a chunk of Chinese, Japanese or Korean."""
 
-    #: A word is without accents, possessive and inflection; a chunk is as it stands.
-    text: str
-    #: The word before its inflection went; for a chunk the same as `text`.
-    written: str
-    #: The folded text's position: tokens of one text differ in it.
-    at: int
-    chunk: bool
+    __slots__ = ("at", "chunk", "text", "written")
 
-
-class Run(NamedTuple):
-    """A part of a chunk in one script."""
-
-    text: str
-    at: int
-    #: han, hiragana, katakana, hangul
-    script: str
+    def __init__(self, text: str, written: str, at: int, chunk: bool) -> None:
+        #: A word is without accents, possessive and inflection; a chunk is as it stands.
+        self.text = text
+        #: The word before its inflection went; for a chunk the same as `text`.
+        self.written = written
+        #: The folded text's position: tokens of one text differ in it.
+        self.at = at
+        self.chunk = chunk
 
 
 def fold(text: str) -> str:
     """`text` without the differences of case, width, composition and accents."""
     if text.isascii():
         return text.lower()
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return unicodedata.normalize("NFKC", _ACCENTS.sub("", unicodedata.normalize("NFD", folded)))
+    from unicodedata import normalize  # loaded from a file of its own, which a hook need not do for English
+
+    return normalize("NFKC", normalize("NFD", normalize("NFKC", text).casefold()).translate(_ACCENTS))
 
 
-def tokens(text: str) -> list[Token]:
-    """The tokens of `text` in order, then the parts of its camelCase words. Never raises, whatever the text holds."""
-    found = plain_tokens(text)
+def tokens(text: str, start: int = 0) -> list[Token]:
+    """The tokens of `text` in order, then the parts of its camelCase words; positions count from `start`.
+
+    Never raises, whatever the text holds.
+    """
+    found = _tokens(fold(text), start)
     if not text.islower():
         parts = " ".join(" ".join(_HUMP.findall(word)) for word in _CAMEL.findall(text))
-        found += _tokens(parts.lower(), len(text) * 20)  # folding makes 18 characters of one at most
+        found += _tokens(parts.lower(), start + len(text) * 20)  # folding makes 18 characters of one at most
     return found
 
 
@@ -95,23 +89,46 @@ def plain_tokens(text: str) -> list[Token]:
 
 
 def _tokens(folded: str, start: int) -> list[Token]:
-    found = []
-    for match in _TOKEN.finditer(folded):
+    found: list[Token] = []
+    for match in _pattern(folded).finditer(folded):
         text, at = match.group(), start + match.start()
-        if script_of(text[0]):
-            found.append(Token(text, text, at, True))
+        if text.isascii():
+            _add_word(found, text, at)
             continue
-        word = _bare(text)
-        if 1 < len(word) <= MAX_WORD or word.isdigit():
-            found.append(Token(stem(word), word, at, False))
+        first = 0
+        for place in range(1, len(text) + 1):
+            if place == len(text) or bool(script_of(text[place])) != bool(script_of(text[first])):
+                part = text[first:place]
+                if script_of(part[0]):
+                    found.append(Token(part, part, at + first, True))
+                else:
+                    _add_word(found, part, at + first)
+                first = place
     return found
+
+
+def _add_word(found: list[Token], text: str, at: int) -> None:
+    word = _bare(text)
+    if 1 < len(word) <= MAX_WORD or word.isdigit():
+        found.append(Token(stem(word), word, at, False))
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    if text.isascii() or not any("\u0590" < char < "\u0e4f" for char in text):
+        return _TOKEN
+    return _pattern_with_signs()
+
+
+@lru_cache(maxsize=1)
+def _pattern_with_signs() -> re.Pattern[str]:
+    return re.compile(_TOKEN.pattern.replace(r"[^\W_]", rf"(?:[^\W_]|[{_SIGNS}])"))
 
 
 def _bare(word: str) -> str:
     """The word without apostrophes: blyck's, l'application, don't."""
     if "'" not in word and "’" not in word:
         return word
-    head, *rest = word.replace("’", "'").split("'")
+    head, *rest = word.strip("'’").replace("’", "'").split("'")
     if rest == ["s"]:
         return head
     return "".join(rest) if len(head) <= _ELISION else head + "".join(rest)
@@ -131,13 +148,13 @@ def script_of(char: str) -> str:
     return "han" if han else ""
 
 
-def runs(chunk: str) -> list[Run]:
-    """The parts of a chunk, cut where the script changes."""
-    found: list[Run] = []
+def runs(chunk: str) -> list[tuple[str, int, str]]:
+    """The parts of a chunk, cut where the script changes: text, where it begins, script."""
+    found = []
     start = 0
     for at in range(1, len(chunk) + 1):
         if at == len(chunk) or script_of(chunk[at]) != script_of(chunk[start]):
-            found.append(Run(chunk[start:at], start, script_of(chunk[start])))
+            found.append((chunk[start:at], start, script_of(chunk[start])))
             start = at
     return found
 
@@ -159,11 +176,11 @@ def terms(text: str) -> set[str]:
             if token.written not in STOP:
                 found.add(token.text)
             continue
-        for run in runs(token.text):
-            if run.script != "hiragana":
-                found.update(pairs(run.text))
-            if run.script == "han":
-                found.update(run.text)
+        for run, _, script in runs(token.text):
+            if script != "hiragana":
+                found.update(pairs(run))
+            if script == "han":
+                found.update(run)
     return found
 
 

@@ -10,13 +10,16 @@ many.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
 
-from hikidashi.drawer.fact import FactType
 from hikidashi.drawer.names import ALIAS, HEAD, PART, WORD
 from hikidashi.recall.lookup import Clues, Index, Named
 from hikidashi.recall.question import PROJECT, PROMPT, Item, Voice
+
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from typing import Final
+
+    from hikidashi.drawer.fact import FactType
 
 __all__ = ["BARS", "Candidate", "Judge", "Reason"]
 
@@ -37,53 +40,56 @@ _LONGER: Final = 0.3
 _ENOUGH: Final = 0.6
 
 
-class Reason(NamedTuple):
+class Reason:
     """Why a fact was found."""
 
-    #: key, key part, alias, word of the key, words
-    by: str
-    #: The turn's words.
-    said: str
-    #: Which voice said them: prompt, prompt before, branch or file.
-    voice: str
+    def __init__(self, by: str, said: str, voice: str) -> None:
+        #: key, key part, alias, word of the key, words
+        self.by: Final = by
+        #: The turn's words, and which voice said them: prompt, prompt before, branch or file.
+        self.said: Final = said
+        self.voice: Final = voice
 
     def __str__(self) -> str:
         where = "" if self.voice == PROMPT else f" ({self.voice})"
         return f"words: {self.said}{where}" if self.by == "words" else f"{self.by} `{self.said}`{where}"
 
 
-@dataclass(slots=True, kw_only=True)
 class Candidate:
     """What facts meet of the turn to which the same clues lead."""
 
-    #: The prompt names it; only what stands around the prompt does.
-    named: bool
-    around: bool
-    #: The prompt says what stands before the colon of its key, or an alias: the verb of a capability.
-    headed: bool
-    #: Where the turn names it, and where it says its words.
-    at: frozenset[int]
-    words_at: frozenset[int]
-    #: Full words of content that it shares with the prompt.
-    words: int
-    #: The share of the prompt's content, and of the whole turn's, that it meets.
-    share: float
-    whole_share: float
-    strength: float
-    reasons: tuple[Reason, ...]
+    def __init__(
+        self, named: list[Named], at: frozenset[int], met: _Met, strength: float, reasons: tuple[Reason, ...]
+    ) -> None:
+        telling = [one for one in named if one.how != WORD]
+        #: The prompt names it; only what stands around the prompt does.
+        self.named: Final = any(one.voice == PROMPT for one in telling)
+        self.around: Final = any(one.voice != PROMPT for one in telling)
+        #: The prompt says what stands before the colon of its key, or an alias: the verb of a capability.
+        self.headed: Final = any(one.voice == PROMPT and one.how in (HEAD, ALIAS) for one in telling)
+        #: Where the turn names it, and where it says its words.
+        self.at: Final = at
+        self.words_at: Final = frozenset(met.at)
+        #: Full words of content that it shares with the prompt.
+        self.words: Final = met.words
+        #: The share of the prompt's content, and of the whole turn's, that it meets.
+        self.share: Final = met.in_prompt
+        self.whole_share: Final = met.in_all
+        self.strength: Final = strength
+        self.reasons: Final = reasons
 
 
-@dataclass(slots=True)
 class _Met:
     """What of a turn's words a fact meets."""
 
-    in_prompt: float = 0.0
-    in_all: float = 0.0
-    strength: float = 0.0
-    words: int = 0
-    at: set[int] = field(default_factory=set)
-    #: Voice -> words.
-    said: dict[str, list[str]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.in_prompt = 0.0
+        self.in_all = 0.0
+        self.strength = 0.0
+        self.words = 0
+        self.at: Final[set[int]] = set()
+        #: Voice -> words.
+        self.said: Final[dict[str, list[str]]] = {}
 
 
 class Judge:
@@ -112,19 +118,9 @@ class Judge:
         strength, at, reasons = self._by_names(named)
         met = self._by_words(terms, frozenset().union(*(one.at for one in named), frozenset()))
         reasons += [Reason("words", ", ".join(dict.fromkeys(some)), kind) for kind, some in met.said.items()]
-        telling = [one for one in named if one.how != WORD]
-        return Candidate(
-            named=any(one.voice == PROMPT for one in telling),
-            around=any(one.voice != PROMPT for one in telling),
-            headed=any(one.voice == PROMPT and one.how in (HEAD, ALIAS) for one in telling),
-            at=at,
-            words_at=frozenset(met.at),
-            words=met.words,
-            share=met.in_prompt / self._prompt,
-            whole_share=met.in_all / self._whole,
-            strength=strength + met.strength,
-            reasons=tuple(reasons),
-        )
+        met.in_prompt /= self._prompt
+        met.in_all /= self._whole
+        return Candidate(named, at, met, strength + met.strength, tuple(reasons))
 
     def _by_words(self, terms: set[str], covered: frozenset[int]) -> _Met:
         """What the turn's words make, those that names cover included."""

@@ -11,15 +11,18 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
 
 from hikidashi.db.connection import database_errors, database_name, queries
-from hikidashi.drawer.fact import Fact, FactStatus, FactType, Scope
 from hikidashi.drawer.names import WORD
-from hikidashi.drawer.reading import fact_of
 from hikidashi.recall.question import PROJECT, PROMPT, Item, Voice
 
-__all__ = ["LONG", "Brief", "Clues", "Index", "Named", "consistent"]
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from typing import Final
+
+    from hikidashi.drawer.fact import FactStatus, FactType, Origin, Scope, Trust
+
+__all__ = ["LONG", "Brief", "Clues", "Index", "Named", "Note", "consistent"]
 
 _SQL: Final = queries("recall")
 
@@ -56,26 +59,33 @@ _BEHIND: Final = "\U0010ffff"
 _BEHIND_PHRASE: Final = "!"
 
 
-class Named(NamedTuple):
+class Named:
     """A name that a voice says."""
 
-    how: int
-    weight: float
-    #: Which voice says it, where, and in which words.
-    voice: str
-    at: frozenset[int]
-    said: str
-    #: Whether it names by alias, not by key.
-    alias: bool
+    def __init__(self, how: int, voice: Voice, at: frozenset[int], said: str, *, alias: bool = False) -> None:
+        #: How it names (`drawer.names`), and whether as an alias.
+        self.how: Final = how
+        self.alias: Final = alias
+        #: Which voice says it, where, and in which words.
+        self.voice: Final = voice.kind
+        self.weight: Final = voice.weight
+        self.at: Final = at
+        self.said: Final = said
+        self._voice: Final = voice
+
+    def naming(self, how: int, *, alias: bool) -> Named:
+        """The same words as a name of another kind."""
+        return Named(how, self._voice, self.at, self.said, alias=alias)
 
 
-class _Said(NamedTuple):
+class _Said:
     """A name of the index that is said."""
 
-    name_id: int
-    #: How many keys and sets of aliases have it.
-    named: int
-    by: list[Named]
+    def __init__(self, name_id: int, named: int) -> None:
+        self.name_id: Final = name_id
+        #: How many keys and sets of aliases have it.
+        self.named: Final = named
+        self.by: Final[list[Named]] = []
 
 
 #: A name that is said, or a word of the turn that a fact holds.
@@ -85,7 +95,7 @@ Clue = Named | str
 Clues = tuple[int, ...]
 
 
-class Brief(NamedTuple):
+class Brief:
     """What ranking needs of a fact; the fields are those of `drawer.fact.Fact`."""
 
     id: int
@@ -100,6 +110,38 @@ class Brief(NamedTuple):
     machine_id: str
     rules_version: int
     version: int
+
+    def __init__(self, row: sqlite3.Row) -> None:
+        self.id, self.scope, self.key, self.type, self.status, self.confidence, *rest = row
+        self.updated_at, self.last_seen, self.uses, self.machine_id, self.rules_version, self.version = rest
+
+
+class Note:
+    """What is shown of a fact; the fields are those of `drawer.fact.Fact`."""
+
+    id: int
+    scope: Scope
+    key: str
+    type: FactType
+    status: FactStatus
+    body: str
+    confidence: float
+    proof: str
+    trust: Trust
+    origin: Origin
+    machine_id: str
+    machine_name: str
+    version: int
+    updated_at: str
+    last_seen: str
+    last_verified: str | None
+    last_failed: str | None
+    failure: str
+
+    def __init__(self, row: sqlite3.Row) -> None:
+        self.id, self.scope, self.key, self.type, self.status, self.body, self.confidence, *rest = row
+        self.proof, self.trust, self.origin, self.machine_id, self.machine_name, self.version, *times = rest
+        self.updated_at, self.last_seen, self.last_verified, self.last_failed, self.failure = times
 
 
 @contextlib.contextmanager
@@ -164,7 +206,7 @@ class Index:
         if clues is None:
             # The project's own name is said all the time: it tells nothing about what is asked.
             telling = WORD if any(one.voice == PROJECT for one in name.by) else how
-            clues = [self._clue(one._replace(how=telling, alias=alias)) for one in name.by]
+            clues = [self._clue(one.naming(telling, alias=alias)) for one in name.by]
             known[name.name_id, how, alias] = clues
         return clues
 
@@ -183,8 +225,8 @@ class Index:
             for voice in voices if name_id not in said else ():
                 there = voice.where(name)
                 if there is not None:
-                    one = Named(WORD, voice.weight, voice.kind, *there, alias=False)
-                    said.setdefault(name_id, _Said(name_id, named, [])).by.append(one)
+                    one = Named(WORD, voice, *there)
+                    said.setdefault(name_id, _Said(name_id, named)).by.append(one)
         return sorted(said.values(), key=lambda one: (-one.by[0].weight, one.named, one.name_id))[:_FOLLOWED]
 
     def _follow(self, names: list[_Said], found: dict[int, list[int]]) -> None:
@@ -282,16 +324,16 @@ class Index:
 
     def briefs(self, fact_ids: Iterable[int]) -> dict[int, Brief]:
         """Facts that are in use, in brief, by ID."""
-        return {row["id"]: Brief(*row) for row in self._rows("briefs", ids=json.dumps(list(fact_ids)))}
+        return {row["id"]: Brief(row) for row in self._rows("briefs", ids=json.dumps(list(fact_ids)))}
 
     def briefs_of_keys(self, scope: Scope, keys: Iterable[str]) -> dict[str, Brief]:
         """The facts in use that have these keys, in brief, by key."""
         rows = self._rows("briefs_of_keys", scope=scope, keys=json.dumps(list(keys)))
-        return {row["key"]: Brief(*row) for row in rows}
+        return {row["key"]: Brief(row) for row in rows}
 
-    def fact(self, fact_id: int) -> Fact:
-        """A fact that was read in brief, whole."""
-        return fact_of(self._rows("whole_fact", id=fact_id)[0])
+    def note(self, fact_id: int) -> Note:
+        """What is to be shown of a fact that was read in brief."""
+        return Note(self._rows("note", id=fact_id)[0])
 
     def words(self, fact_ids: Iterable[int]) -> dict[int, frozenset[str]]:
         """The words of facts, by ID."""

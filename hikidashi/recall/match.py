@@ -15,17 +15,20 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
-from hikidashi.drawer.fact import Fact, FactType, Scope
 from hikidashi.drawer.terms import fold, is_everyday, script_of
 from hikidashi.recall.inject import estimate_tokens, mark, told
 from hikidashi.recall.judge import BARS, Candidate, Judge, Reason
-from hikidashi.recall.lookup import Brief, Index, consistent
+from hikidashi.recall.lookup import Brief, Index, Note, consistent
 from hikidashi.recall.question import PROMPT, Question, folded_prompt, voices
 from hikidashi.recall.rank import Ranked, in_order, parted, weight_of
+
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from typing import Final
+
+    from hikidashi.drawer.fact import FactType, Scope
 
 __all__ = ["MAX_RULES", "RULE_TOKENS", "LeftOut", "Match", "Recalled", "recall", "search"]
 
@@ -44,47 +47,47 @@ _READ: Final = 60
 _READ_RULES: Final = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
     """A fact that a turn is given."""
 
-    fact: Fact
-    reasons: tuple[Reason, ...]
-    score: float
-    #: Tokens of its text, about.
-    tokens: int
+    def __init__(self, fact: Note, reasons: tuple[Reason, ...], score: float, tokens: int) -> None:
+        self.fact: Final = fact
+        self.reasons: Final = reasons
+        self.score: Final = score
+        #: Tokens of its text, about.
+        self.tokens: Final = tokens
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
     """A fact that was found and is not given."""
 
-    fact: Brief
-    reasons: tuple[Reason, ...]
-    why: str
+    def __init__(self, fact: Brief, reasons: tuple[Reason, ...], why: str) -> None:
+        self.fact: Final = fact
+        self.reasons: Final = reasons
+        self.why: Final = why
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
     """What a turn is given, best first."""
 
-    facts: tuple[Match, ...]
-    rules: tuple[Match, ...]
-    left_out: tuple[LeftOut, ...]
-    #: Facts that the prompt named by key or alias (given now or before, or over a budget): they were asked for.
-    named: tuple[Brief, ...]
+    def __init__(self, facts: list[Match], rules: list[Match], left_out: list[LeftOut], named: list[Brief]) -> None:
+        self.facts: Final = facts
+        self.rules: Final = rules
+        self.left_out: Final = left_out
+        #: Facts that the prompt named by key or alias (given now or before, or over a budget): they were asked for.
+        self.named: Final = named
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Around:
     """What a turn is judged by besides its words."""
 
-    now: datetime
-    machine_id: str
-    #: Only facts that these redaction rules read; None for all.
-    rules_version: int | None
-    #: The folded prompt.
-    prompt: str
+    def __init__(self, question: Question, now: datetime, machine_id: str, rules_version: int | None = None) -> None:
+        self.now: Final = now
+        self.machine_id: Final = machine_id
+        #: Only facts that these redaction rules read; None for all.
+        self.rules_version: Final = rules_version
+        #: The folded prompt.
+        self.prompt: Final = folded_prompt(question)
 
 
 def recall(
@@ -103,7 +106,7 @@ def recall(
     `given` holds the marks (`inject.mark`) of what the session was given before. With `rules_version`, facts that
     other redaction rules read are passed over. Raises as `db.connection.database_errors` says.
     """
-    around = _Around(now=now, machine_id=machine_id, rules_version=rules_version, prompt=folded_prompt(question))
+    around = _Around(question, now, machine_id, rules_version)
     with _reading(drawers) as indexes:
         found = _found(question, indexes, around, BARS)
         facts = in_order([one for one in found if one.fact.type != "rule"])
@@ -111,11 +114,9 @@ def recall(
         kept, gone = parted(facts, _words_of(indexes, facts))
         chosen, over = _filled(kept, top_k, max_tokens, indexes, around, given)
         chosen_rules, rules_over = _filled(rules, MAX_RULES, RULE_TOKENS, indexes, around, given)
-    left = [LeftOut(fact=one.fact, reasons=_reasons(one), why=why) for one, why in gone]
+    left = [LeftOut(one.fact, _reasons(one), why) for one, why in gone]
     named = [one.fact for one in (*kept, *rules) if one.candidate.named or one.exact]
-    return Recalled(
-        facts=tuple(chosen), rules=tuple(chosen_rules), left_out=(*over, *rules_over, *left), named=tuple(named)
-    )
+    return Recalled(chosen, chosen_rules, [*over, *rules_over, *left], named)
 
 
 def search(
@@ -123,7 +124,7 @@ def search(
 ) -> list[Match]:
     """The facts and rules that meet anything of `query`, best first: for a person or agent that asks for more."""
     question = Question(prompt=query)
-    around = _Around(now=now, machine_id=machine_id, rules_version=None, prompt=folded_prompt(question))
+    around = _Around(question, now, machine_id)
     with _reading(drawers) as indexes:
         found = in_order(_found(question, indexes, around, dict.fromkeys(BARS, _ANY)))
         return [_match(one, indexes, around) for one in found[:limit]]
@@ -213,7 +214,7 @@ def _read(
 
 def _ranked(fact: Brief, candidate: Candidate, exact: bool, around: _Around) -> Ranked:
     score = candidate.strength * weight_of(fact, now=around.now, machine_id=around.machine_id)
-    return Ranked(fact=fact, candidate=candidate, exact=exact, score=round(score, 3))
+    return Ranked(fact, candidate, exact=exact, score=round(score, 3))
 
 
 def _says_key(prompt: str, key: str) -> bool:
@@ -276,9 +277,9 @@ def _reasons(one: Ranked) -> tuple[Reason, ...]:
 
 
 def _match(one: Ranked, indexes: Mapping[Scope, Index], around: _Around) -> Match:
-    fact = indexes[one.fact.scope].fact(one.fact.id)
+    fact = indexes[one.fact.scope].note(one.fact.id)
     tokens = estimate_tokens(told(fact, now=around.now, machine_id=around.machine_id))
-    return Match(fact=fact, reasons=_reasons(one), score=one.score, tokens=tokens)
+    return Match(fact, _reasons(one), one.score, tokens)
 
 
 def _filled(
@@ -305,5 +306,5 @@ def _filled(
             chosen.append(match)
             room -= match.tokens
             continue
-        left.append(LeftOut(fact=one.fact, reasons=_reasons(one), why=why))
+        left.append(LeftOut(one.fact, _reasons(one), why))
     return chosen, left

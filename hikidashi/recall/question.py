@@ -7,13 +7,16 @@ little; the place (branch and named files); the project's name, which never brin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from hikidashi.drawer.everyday import ENDINGS_KO, GENERIC, GENERIC_CJK, SINGLE_CJK, SPLIT_ZH, STOP
 from hikidashi.drawer.inflection import roots_of_form
-from hikidashi.drawer.terms import Run, Token, fold, pairs, runs, script_of, tokens
+from hikidashi.drawer.terms import Token, fold, pairs, runs, script_of, tokens
+
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = ["BEFORE", "PLACE", "PROJECT", "PROMPT", "Item", "Question", "Voice", "is_thin", "voices"]
 
@@ -46,62 +49,62 @@ _PLACES: Final = frozenset(
     | {"src", "lib", "index", "init", "py", "ts", "tsx", "js", "jsx", "md", "json", "toml", "yml", "yaml", "go", "rs"}
 )
 
-_SPLIT: Final = re.compile("|".join(SPLIT_ZH))
+
+@lru_cache(maxsize=1)
+def _split_chinese() -> re.Pattern[str]:
+    return re.compile("|".join(SPLIT_ZH))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """A turn."""
 
-    prompt: str
-    branch: str = ""
-    #: Paths that the turn names.
-    files: tuple[str, ...] = ()
-    #: The prompt before; '' for none.
-    before: str = ""
-    #: What the project is called, mostly the workspace's folder.
-    project: str = ""
+    def __init__(
+        self, prompt: str, *, branch: str = "", files: Sequence[str] = (), before: str = "", project: str = ""
+    ) -> None:
+        self.prompt: Final = prompt
+        self.branch: Final = branch
+        #: Paths that the turn names.
+        self.files: Final = files
+        #: The prompt before; '' for none.
+        self.before: Final = before
+        #: What the project is called, mostly the workspace's folder.
+        self.project: Final = project
 
 
-class Item(NamedTuple):
+class Item:
     """A word of content, or the content of a chunk, to be searched in bodies."""
 
-    #: What it weighs: 1 for a word.
-    weight: float
-    #: As `drawer.terms.terms` gives them for a body.
-    terms: tuple[str, ...]
-    #: Where each term stands.
-    at: tuple[int, ...]
-    #: Characters of a Han run; 0 for what is found as a whole or not at all.
-    size: int
-    #: As it was written.
-    said: str
+    def __init__(self, weight: float, terms: Sequence[str], at: Sequence[int], size: int, said: str) -> None:
+        #: What it weighs: 1 for a word.
+        self.weight: Final = weight
+        #: As `drawer.terms.terms` gives them for a body, and where each stands.
+        self.terms: Final = terms
+        self.at: Final = at
+        #: Characters of a Han run; 0 for what is found as a whole or not at all.
+        self.size: Final = size
+        #: As it was written.
+        self.said: Final = said
 
 
-@dataclass(slots=True)
 class Voice:
     """One voice: its tokens, what to look up for it, and what to search."""
 
-    kind: str
-    weight: float
-    tokens: list[Token]
-    items: list[Item] = field(default_factory=list)
-    #: Names to look up as they are, pairs of characters and rows of two that names may begin with, as they are said.
-    exact: dict[str, None] = field(default_factory=dict)
-    pairs: dict[str, None] = field(default_factory=dict)
-    phrases: dict[str, None] = field(default_factory=dict)
-    _first: dict[str, Token] = field(default_factory=dict)
-    _roots: dict[str, Token] = field(default_factory=dict)
-    #: Word -> the numbers of its tokens; the numbers of the chunks.
-    _places: dict[str, list[int]] = field(default_factory=dict)
-    _chunks: list[int] = field(default_factory=list)
-    #: The text of all chunks.
-    _chunked: str = ""
-    _kana: bool = False
-
-    def __post_init__(self) -> None:
-        self._kana = any("\u3041" <= char <= "\u30fe" for token in self.tokens if token.chunk for char in token.text)
-        self._chunked = "\n".join(token.text for token in self.tokens if token.chunk)
+    def __init__(self, kind: str, tokens: list[Token]) -> None:
+        self.kind: Final = kind
+        self.weight: Final = WEIGHTS[kind]
+        self.tokens: Final = tokens
+        self.items: Final[list[Item]] = []
+        #: Names to look up as they are; pairs of characters and rows of two words that names may begin with.
+        self.exact: Final[dict[str, None]] = {}
+        self.pairs: Final[dict[str, None]] = {}
+        self.phrases: Final[dict[str, None]] = {}
+        self._first: Final[dict[str, Token]] = {}
+        self._roots: Final[dict[str, Token]] = {}
+        #: Word -> the numbers of its tokens; the numbers of the chunks; the text of all chunks.
+        self._places: Final[dict[str, list[int]]] = {}
+        self._chunks: Final[list[int]] = []
+        self._kana: Final = any("\u3041" <= char <= "\u30fe" for one in tokens if one.chunk for char in one.text)
+        self._chunked: Final = "\n".join(token.text for token in self.tokens if token.chunk)
         for number, token in enumerate(self.tokens):
             if token.chunk:
                 self._chunks.append(number)
@@ -138,10 +141,10 @@ class Voice:
 
     def _hear_chunk(self, token: Token) -> None:
         self.pairs.update(dict.fromkeys(pair for pair in pairs(token.text) if len(pair) > 1))
-        for run in runs(token.text):
-            if len(run.text) == 1:
-                self.exact[run.text] = None
-            self.items += _items(run, token.at + run.at, chinese=not self._kana)
+        for run, at, script in runs(token.text):
+            if len(run) == 1:
+                self.exact[run] = None
+            self.items.extend(_items(run, script, token.at + at, chinese=not self._kana))
 
     # -- where a name stands
 
@@ -225,20 +228,20 @@ def _stands(chunk: str, at: int, unit: str, *, japanese: bool) -> bool:
     return True
 
 
-def _items(run: Run, at: int, *, chinese: bool) -> Iterator[Item]:
+def _items(run: str, script: str, at: int, *, chinese: bool) -> Iterator[Item]:
     """What to search for of a part of a chunk; nothing of hiragana, which is endings and particles."""
-    if run.script == "han":
+    if script == "han":
         start = 0
-        for cut in (*_SPLIT.finditer(run.text), None) if chinese else (None,):
-            piece = run.text[start : cut.start() if cut else None]
+        for cut in (*_split_chinese().finditer(run), None) if chinese else (None,):
+            piece = run[start : cut.start() if cut else None]
             if len(piece) > 1 or (piece and piece not in SINGLE_CJK):
                 weight = _EVERYDAY if piece in GENERIC_CJK else len(piece) / 2
                 yield _item(weight, piece, at + start, len(piece))
-            start = cut.end() if cut else len(run.text)
-    elif run.script == "katakana" and len(run.text) > 1:
-        yield _item(_EVERYDAY if run.text in GENERIC_CJK else 1.0, run.text, at, 0)
-    elif run.script == "hangul":
-        word = _without_endings(run.text)
+            start = cut.end() if cut else len(run)
+    elif script == "katakana" and len(run) > 1:
+        yield _item(_EVERYDAY if run in GENERIC_CJK else 1.0, run, at, 0)
+    elif script == "hangul":
+        word = _without_endings(run)
         if len(word) > 1:
             yield _item(_EVERYDAY if word in GENERIC_CJK else 1.0, word, at, 0)
 
@@ -287,10 +290,10 @@ _APART: Final = 1_000_000
 
 
 def _voice(kind: str, text: str, number: int) -> Voice:
-    said = [token._replace(at=token.at + number * _APART) for token in tokens(text)]
+    said = tokens(text, number * _APART)
     if kind == PLACE:
         said = [token for token in said if token.chunk or token.written not in _PLACES]
-    return Voice(kind, WEIGHTS[kind], said)
+    return Voice(kind, said)
 
 
 def _short_path(path: str) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Final
 
 from hikidashi.recall.judge import Candidate
 from hikidashi.recall.lookup import Brief
+
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = ["MAX_BY_WORDS", "Ranked", "in_order", "parted", "weight_of"]
 
@@ -33,15 +35,15 @@ _COMPARED: Final = 24
 _ALIKE: Final = 0.6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
     """A fact with what is known of it for this turn."""
 
-    fact: Brief
-    candidate: Candidate
-    #: The prompt holds the whole key.
-    exact: bool
-    score: float
+    def __init__(self, fact: Brief, candidate: Candidate, *, exact: bool, score: float) -> None:
+        self.fact: Final = fact
+        self.candidate: Final = candidate
+        #: The prompt holds the whole key.
+        self.exact: Final = exact
+        self.score: Final = score
 
 
 def weight_of(fact: Brief, *, now: datetime, machine_id: str) -> float:

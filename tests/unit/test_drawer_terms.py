@@ -118,8 +118,8 @@ def test_camel_case_parts_are_searched_but_are_no_row_of_words() -> None:
     ],
 )
 def test_a_chunk_is_cut_where_the_script_changes(chunk: str, parts: list[str]) -> None:
-    assert [run.text for run in runs(chunk)] == parts
-    assert [chunk[run.at : run.at + len(run.text)] for run in runs(chunk)] == parts
+    assert [text for text, _, _ in runs(chunk)] == parts
+    assert [chunk[at : at + len(text)] for text, at, _ in runs(chunk)] == parts
 
 
 def test_pairs_of_one_character_are_that_character() -> None:

@@ -61,11 +61,10 @@ FROM facts INDEXED BY recall_briefs WHERE id IN (SELECT value FROM json_each(:id
 SELECT id, scope, key, type, status, confidence, updated_at, last_seen, uses, machine_id, rules_version, version
 FROM facts WHERE scope = :scope AND key IN (SELECT value FROM json_each(:keys)) AND status <> 'retired'
 
--- name: whole_fact
-SELECT * FROM facts WHERE id = :id
+-- name: note
+SELECT id, scope, key, type, status, body, confidence, proof, trust, origin, machine_id, machine_name, version,
+    updated_at, last_seen, last_verified, last_failed, failure
+FROM facts WHERE id = :id
 
 -- name: words_of_facts
 SELECT rowid, words FROM recall_text WHERE rowid IN (SELECT value FROM json_each(:ids))
-
--- name: all_rules
-SELECT * FROM facts WHERE type = 'rule' AND status <> 'retired' ORDER BY updated_at DESC, key LIMIT :limit
