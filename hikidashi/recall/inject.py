@@ -45,6 +45,7 @@ FACTS_TITLE: Final = "On record:"
 #: Tokens of one body that are shown; `hikidashi read` shows all of it.
 MAX_SHOWN: Final = 220
 _MAX_LINE: Final = 300
+_BAR_TOKENS: Final = 2
 
 _KNOWN_BY: Final[dict[Origin, str]] = {
     "promotion": "seen to work in a session",
@@ -59,7 +60,7 @@ _KNOWN_BY: Final[dict[Origin, str]] = {
 _BLANKS: Final = str.maketrans("\t\xa0\u3000", "   ")
 #: Variation selectors count as printable, and can carry text that nobody sees.
 _SELECTORS: Final = re.compile("[\ufe00-\ufe0f\U000e0000-\U000e0fff]")
-_TAG: Final = re.compile(r"<(?=\s*[/!?A-Za-z])")
+_TAG: Final = re.compile(r"<(?=[!?A-Za-z]|\s*/)")
 
 _ASCII_PER_TOKEN: Final = 3.5
 
@@ -117,7 +118,7 @@ def _body(fact: Fact | Note) -> list[str]:
     for line in lines:
         if not line:
             continue
-        cost = estimate_tokens(line)
+        cost = estimate_tokens(line) + (_BAR_TOKENS if shown else 0)
         if cost > room:
             shown.append(_cut(line, room))
             rest = f"… (cut; `hikidashi read {_inline(fact.key)}` shows all)"

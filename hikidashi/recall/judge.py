@@ -36,7 +36,8 @@ BARS: Final[dict[FactType, float]] = {
 _STRENGTH: Final = {HEAD: 4.0, PART: 4.0, ALIAS: 3.5, WORD: 1.2}
 #: What each further word of a name adds to that.
 _LONGER: Final = 0.3
-#: The share of a katakana or hangul word's pairs that a body must hold: プロジェクト is not met by プロ.
+#: The share of a katakana or hangul word's pairs that a body must hold, the first of them too: プロジェクト is not met
+#: by プロ, nor 콘테스트 by 테스트.
 _ENOUGH: Final = 0.6
 
 
@@ -169,9 +170,9 @@ class Judge:
         if item.size:
             return len(_positions(item, held)) / item.size
         index = self._index
-        known = [term for term in item.terms if term in index.searched or term not in index.counts]
+        known = [term for term in item.terms if term in index.searched or term in held or term not in index.counts]
         share = sum(term in held for term in known) / len(known)
-        return share if share >= _ENOUGH else 0.0
+        return share if share >= _ENOUGH and item.terms[0] in held else 0.0
 
     def _rarity(self, held: set[str]) -> float:
         """1 for a word of one fact, a half for a word of ten, …"""

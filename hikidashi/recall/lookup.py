@@ -47,7 +47,9 @@ _NAMES_FROM: Final = 3_000
 _FOLLOWED: Final = 60
 #: Facts that names of few facts lead to, all together.
 _FOLLOWED_FACTS: Final = 6_000
+#: Rules that are told from other facts, and those whose words are read.
 _RULES: Final = 500
+_RULES_READ: Final = 60
 
 #: Words of content that a long prompt counts as.
 LONG: Final = 6.0
@@ -308,6 +310,17 @@ class Index:
             suffices = any(item.weight * voice.weight >= least * total for voice, item in asked[term])
             for fact_id in facts if suffices else led.intersection(facts):
                 found.setdefault(fact_id, []).append(number)
+        self._search_rules([term for term in asked if self.counts.get(term, 0) > self.common], found)
+
+    def _search_rules(self, terms: list[str], found: dict[int, list[int]]) -> None:
+        """Rules are few, so words that are too common for a search are looked for in the newest of them."""
+        if not terms:
+            return
+        numbers = {term: self._clue(term) for term in terms}
+        for fact_id, words in self.words(sorted(self.rules(), reverse=True)[:_RULES_READ]).items():
+            clues = [number for term, number in numbers.items() if term in words]
+            if clues:
+                found.setdefault(fact_id, []).extend(clues)
 
     def total(self, *voices: Voice) -> float:
         """The weight of all that voices say, at most that of `LONG` words."""
@@ -339,6 +352,10 @@ class Index:
         """The words of facts, by ID."""
         rows = self._rows("words_of_facts", ids=json.dumps(list(fact_ids)))
         return {row[0]: frozenset(row[1].split()) for row in rows}
+
+    def bodies(self, fact_ids: Iterable[int]) -> dict[int, str]:
+        """The bodies of facts, by ID."""
+        return {row["id"]: row["body"] for row in self._rows("bodies", ids=json.dumps(list(fact_ids)))}
 
     def _rows(self, name: str, **values: object) -> list[sqlite3.Row]:
         return self._connection.execute(_SQL[name], values).fetchall()

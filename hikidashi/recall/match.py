@@ -22,7 +22,7 @@ from hikidashi.recall.inject import estimate_tokens, mark, told
 from hikidashi.recall.judge import BARS, Candidate, Judge, Reason
 from hikidashi.recall.lookup import Brief, Index, Note, consistent
 from hikidashi.recall.question import PROMPT, Question, folded_prompt, voices
-from hikidashi.recall.rank import Ranked, in_order, parted, weight_of
+from hikidashi.recall.rank import Ranked, Speech, in_order, parted, weight_of
 
 TYPE_CHECKING = False  # loading typing costs a hook more than all of this
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def recall(
         found = _found(question, indexes, around, BARS)
         facts = in_order([one for one in found if one.fact.type != "rule"])
         rules = in_order([one for one in found if one.fact.type == "rule"])
-        kept, gone = parted(facts, _words_of(indexes, facts))
+        kept, gone = parted(facts, _speech_of(indexes, facts))
         chosen, over = _filled(kept, top_k, max_tokens, indexes, around, given)
         chosen_rules, rules_over = _filled(rules, MAX_RULES, RULE_TOKENS, indexes, around, given)
     left = [LeftOut(one.fact, _reasons(one), why) for one, why in gone]
@@ -255,18 +255,22 @@ def _shadowed(found: list[Ranked], workspace: Index, around: _Around) -> list[Ra
     return kept
 
 
-def _words_of(indexes: Mapping[Scope, Index], facts: Sequence[Ranked]) -> Callable[[Ranked], frozenset[str]]:
-    """Gives a fact's words; all are read at the first question."""
-    known: dict[tuple[Scope, int], frozenset[str]] = {}
+def _speech_of(indexes: Mapping[Scope, Index], facts: Sequence[Ranked]) -> Callable[[Ranked], Speech]:
+    """Gives what a fact speaks of; the bodies are read at the first question."""
+    bodies: dict[tuple[Scope, int], str] = {}
+    known: dict[tuple[Scope, int], Speech] = {}
 
-    def words(one: Ranked) -> frozenset[str]:
-        if not known:
+    def speech(one: Ranked) -> Speech:
+        if not bodies:
             for scope, index in indexes.items():
                 ids = [other.fact.id for other in facts if other.fact.scope == scope]
-                known.update({(scope, fact_id): some for fact_id, some in index.words(ids).items()})
-        return known.get((one.fact.scope, one.fact.id), frozenset())
+                bodies.update({(scope, number): body for number, body in index.bodies(ids).items()})
+        place = (one.fact.scope, one.fact.id)
+        if place not in known:
+            known[place] = Speech(one.fact.key, bodies[place])
+        return known[place]
 
-    return words
+    return speech
 
 
 def _reasons(one: Ranked) -> tuple[Reason, ...]:

@@ -168,6 +168,7 @@ class Voice:
     def _from(self, number: int, units: list[str]) -> tuple[frozenset[int], str] | None:
         """The same for a name whose first unit is in this token."""
         positions: list[int] = []
+        filler: list[int] = []
         said: list[str] = []
         after = 0  # where in the chunk the next unit may stand
         gap = 0
@@ -190,10 +191,12 @@ class Voice:
                 said.append(unit)
                 after = at + len(unit)
             else:
+                filler += [self._first[token.text].at] if token.written in STOP else []
                 positions.append(self._first[token.text].at)
                 said.append(token.written)
                 number, after = number + 1, 0
-        return frozenset(positions), " ".join(said)
+        # "push it" and "push" are one word of content.
+        return frozenset(positions).difference(filler) or frozenset(positions), " ".join(said)
 
     def _standing(self, token: Token, unit: str, after: int) -> int:
         """Where in a token the unit stands as a word of its own, -1 for nowhere."""

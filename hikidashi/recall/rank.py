@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 
+from hikidashi.drawer.terms import terms
 from hikidashi.recall.judge import Candidate
 from hikidashi.recall.lookup import Brief
 
@@ -13,7 +14,7 @@ TYPE_CHECKING = False  # loading typing costs a hook more than all of this
 if TYPE_CHECKING:
     from typing import Final
 
-__all__ = ["MAX_BY_WORDS", "Ranked", "in_order", "parted", "weight_of"]
+__all__ = ["MAX_BY_WORDS", "Ranked", "Speech", "in_order", "parted", "weight_of"]
 
 #: Facts that share no more than words with the prompt: so many at most, and how near the best of them they must be.
 MAX_BY_WORDS: Final = 3
@@ -46,6 +47,15 @@ class Ranked:
         self.score: Final = score
 
 
+class Speech:
+    """What a fact speaks of."""
+
+    def __init__(self, key: str, body: str) -> None:
+        self.words: Final = terms(body)
+        #: What its key names and its body says.
+        self.subject: Final = self.words & terms(key)
+
+
 def weight_of(fact: Brief, *, now: datetime, machine_id: str) -> float:
     """What type, confidence, age, use and state make of a match: about 0.6 to 1.3, so that the match decides."""
     last = date.fromisoformat(max(fact.updated_at, fact.last_seen)[:10])
@@ -67,12 +77,12 @@ def in_order(found: Sequence[Ranked]) -> list[Ranked]:
 
 
 def parted(
-    found: Sequence[Ranked], words_of: Callable[[Ranked], frozenset[str]]
+    found: Sequence[Ranked], speech_of: Callable[[Ranked], Speech]
 ) -> tuple[list[Ranked], list[tuple[Ranked, str]]]:
     """The facts (no rules) in their order, and those that go, each with why.
 
-    `words_of` gives a fact's words. Two facts that speak of one thing stay together, the newer one first: one of
-    them may contradict the other, and who reads them must see both.
+    Two facts that speak of one thing stay together, the newer one first: one of them may contradict the other, and
+    who reads them must see both.
     """
     named = [one for one in found if one.candidate.named or one.exact] or [one for one in found if one.candidate.around]
     named_at = frozenset().union(*(one.candidate.at for one in named), frozenset())
@@ -84,21 +94,27 @@ def parted(
     for one in found:
         if one.fact in is_named:
             better = next((other for other in alike.values() if _covers(other, one)), None)
-            if better is None or (_says(one) and _alike(words_of(one), words_of(better))):
+            if better is None or (_says(one) and _alike(speech_of(one), speech_of(better))):
                 kept.append(one)
             else:
                 gone.append((one, f"`{better.fact.key}` meets more of it"))
-        elif named and one.candidate.words < 2 and one.candidate.words_at <= named_at:
+        elif named and one.candidate.at | one.candidate.words_at <= named_at and _adds_nothing(one):
             gone.append((one, "its words only name what is given already"))
         else:
             by_words.append(one)
     near, far = _nearest(by_words)
     gone += [(one, "others share more words with it") for one in far]
-    return _side_by_side(in_order(kept + near), words_of), gone
+    return _side_by_side(in_order(kept + near), speech_of), gone
 
 
 def _likeness(one: Ranked) -> tuple[frozenset[int], bool, bool]:
     return one.candidate.at, one.candidate.headed, _says(one)
+
+
+def _adds_nothing(one: Ranked) -> bool:
+    """Whether a fact whose words are all a part of what is named is none beside it: one word in common is too little
+    for a statement, and what can be done has names of its own."""
+    return one.candidate.words < 2 or not _says(one)
 
 
 def _says(one: Ranked) -> bool:
@@ -107,15 +123,17 @@ def _says(one: Ranked) -> bool:
 
 
 def _covers(other: Ranked, one: Ranked) -> bool:
-    """Whether `other` is named by all that names `one` and by more: deploy:blyck in "deploy blyck", not deploy:shop.
+    """Whether what names `one` names `other` too, and more does: deploy:blyck in "deploy blyck", not deploy:shop.
 
-    Where something is to be done, what is done to another end with the same target does not count either.
+    What is known of the same target to another end goes too: in "deploy blyck" there is no question of logs:blyck.
+    A decision on deploying stays beside what can be deployed.
     """
-    if one.exact or _says(one) != _says(other):
+    if one.exact:
         return False
-    return one.candidate.at < other.candidate.at or (
-        not _says(one) and other.candidate.headed and not one.candidate.headed
-    )
+    better, less = other.candidate, one.candidate
+    if _says(one) == _says(other):
+        return less.at < better.at or (not _says(one) and better.headed and not less.headed)
+    return less.at < better.at and not less.headed
 
 
 def _nearest(by_words: list[Ranked]) -> tuple[list[Ranked], list[Ranked]]:
@@ -126,7 +144,7 @@ def _nearest(by_words: list[Ranked]) -> tuple[list[Ranked], list[Ranked]]:
     return near[:MAX_BY_WORDS], near[MAX_BY_WORDS:] + far
 
 
-def _side_by_side(kept: list[Ranked], words_of: Callable[[Ranked], frozenset[str]]) -> list[Ranked]:
+def _side_by_side(kept: list[Ranked], speech_of: Callable[[Ranked], Speech]) -> list[Ranked]:
     """What speaks of one thing together, where its best stands, the newest first."""
     order: list[Ranked] = []
     placed: set[Brief] = set()
@@ -136,7 +154,7 @@ def _side_by_side(kept: list[Ranked], words_of: Callable[[Ranked], frozenset[str
         alike = [first]
         if _says(first) and number < _COMPARED:
             others = (one for one in kept[number + 1 : _COMPARED] if _says(one) and one.fact not in placed)
-            alike += [one for one in others if _alike(words_of(first), words_of(one))]
+            alike += [one for one in others if _alike(speech_of(first), speech_of(one))]
         placed.update(one.fact for one in alike)
         alike.sort(key=lambda one: one.fact.key)
         alike.sort(key=lambda one: (one.exact, one.fact.updated_at), reverse=True)
@@ -144,5 +162,8 @@ def _side_by_side(kept: list[Ranked], words_of: Callable[[Ranked], frozenset[str
     return order
 
 
-def _alike(words: frozenset[str], others: frozenset[str]) -> bool:
-    return len(words & others) >= _ALIKE * len(words | others)
+def _alike(one: Speech, other: Speech) -> bool:
+    """Whether two facts say the same of the same thing, but for a word or two: a "not", another number."""
+    if len(one.words & other.words) < _ALIKE * len(one.words | other.words):
+        return False
+    return one.subject <= other.words and other.subject <= one.words

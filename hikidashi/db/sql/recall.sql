@@ -68,3 +68,6 @@ FROM facts WHERE id = :id
 
 -- name: words_of_facts
 SELECT rowid, words FROM recall_text WHERE rowid IN (SELECT value FROM json_each(:ids))
+
+-- name: bodies
+SELECT id, body FROM facts WHERE id IN (SELECT value FROM json_each(:ids))
