@@ -101,7 +101,7 @@ def _about(fact: Fact | Note, now: datetime, machine_id: str) -> list[str]:
     if fact.status == "stale":
         days = max((now - parse_time(fact.last_seen)).days, 0)
         about.append(f"STALE, last asked for on {fact.last_seen[:10]}, {days} days ago")
-    if fact.machine_id:
+    if fact.type == "capability" and fact.machine_id:
         here = fact.machine_id == machine_id
         about.append(f"worked on {'this machine' if here else _inline(fact.machine_name) or 'another machine'}")
     if fact.last_verified:

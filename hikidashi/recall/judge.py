@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hikidashi.drawer.fact import FactType
 
-__all__ = ["BARS", "Candidate", "Judge", "Reason"]
+__all__ = ["BARS", "Candidate", "Judge", "Reason", "on_verb"]
 
 #: The share of a prompt's content that a fact must meet by its words.
 BARS: Final[dict[FactType, float]] = {
@@ -36,6 +36,8 @@ BARS: Final[dict[FactType, float]] = {
 _STRENGTH: Final = {HEAD: 4.0, PART: 4.0, ALIAS: 3.5, WORD: 1.2}
 #: What each further word of a name adds to that.
 _LONGER: Final = 0.3
+#: What it counts that a rule says the verb of a capability that is asked for.
+_ON_VERB: Final = 0.5
 #: The share of a katakana or hangul word's pairs that a body must hold, the first of them too: プロジェクト is not met
 #: by プロ, nor 콘테스트 by 테스트.
 _ENOUGH: Final = 0.6
@@ -45,7 +47,7 @@ class Reason:
     """Why a fact was found."""
 
     def __init__(self, by: str, said: str, voice: str) -> None:
-        #: key, key part, alias, word of the key, words
+        #: key, key part, alias, word of the key, words; verb for a rule on what is asked for
         self.by: Final = by
         #: The turn's words, and which voice said them: prompt, prompt before, branch or file.
         self.said: Final = said
@@ -177,6 +179,11 @@ class Judge:
     def _rarity(self, held: set[str]) -> float:
         """1 for a word of one fact, a half for a word of ten, …"""
         return 1 / (1 + math.log10(min(self._index.counts.get(term, 1) for term in held)))
+
+
+def on_verb(verb: str) -> Candidate:
+    """What a rule meets of a turn that asks for a capability of this verb, in whatever words."""
+    return Candidate([], frozenset(), _Met(), _ON_VERB, (Reason("verb", verb, PROMPT),))
 
 
 def _strength(one: Named) -> float:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from hikidashi.db.connection import database_errors, database_name, queries
 from hikidashi.drawer.names import WORD
+from hikidashi.drawer.terms import plain_tokens
 from hikidashi.recall.question import PROJECT, PROMPT, Item, Voice
 
 TYPE_CHECKING = False  # loading typing costs a hook more than all of this
@@ -175,6 +176,7 @@ class Index:
         #: Those of them that were searched for.
         self.searched: frozenset[str] = frozenset()
         self._rules: set[int] | None = None
+        self._rule_words: dict[int, frozenset[str]] | None = None
         #: What led to facts, by number.
         self.clues: list[Clue] = []
 
@@ -317,7 +319,7 @@ class Index:
         if not terms:
             return
         numbers = {term: self._clue(term) for term in terms}
-        for fact_id, words in self.words(sorted(self.rules(), reverse=True)[:_RULES_READ]).items():
+        for fact_id, words in self._words_of_rules().items():
             clues = [number for term, number in numbers.items() if term in words]
             if clues:
                 found.setdefault(fact_id, []).extend(clues)
@@ -326,6 +328,16 @@ class Index:
         """The weight of all that voices say, at most that of `LONG` words."""
         said = sum(self.weight(item) * voice.weight for voice in voices for item in voice.items)
         return min(said, LONG) or 1.0
+
+    def rules_saying(self, name: str) -> list[int]:
+        """IDs of the newest rules that say all words of `name`."""
+        wanted = {token.text for token in plain_tokens(name)}
+        return [fact_id for fact_id, words in self._words_of_rules().items() if wanted and wanted <= words]
+
+    def _words_of_rules(self) -> dict[int, frozenset[str]]:
+        if self._rule_words is None:
+            self._rule_words = self.words(sorted(self.rules(), reverse=True)[:_RULES_READ])
+        return self._rule_words
 
     # -- facts
 

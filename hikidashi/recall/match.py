@@ -19,7 +19,7 @@ from datetime import datetime
 
 from hikidashi.drawer.terms import fold, is_everyday, script_of
 from hikidashi.recall.inject import estimate_tokens, mark, told
-from hikidashi.recall.judge import BARS, Candidate, Judge, Reason
+from hikidashi.recall.judge import BARS, Candidate, Judge, Reason, on_verb
 from hikidashi.recall.lookup import Brief, Index, Note, consistent
 from hikidashi.recall.question import PROMPT, Question, folded_prompt, voices
 from hikidashi.recall.rank import Ranked, Speech, in_order, parted, weight_of
@@ -38,6 +38,8 @@ RULE_TOKENS: Final = 430
 
 #: Facts that are read to see whether they fit into what is left of a budget.
 _TRIED: Final = 3
+
+_UNREAD: Final = "newer redaction rules have not read it yet"
 
 #: For a search: whatever meets anything.
 _ANY: Final = 0.01
@@ -88,6 +90,7 @@ class _Around:
         self.rules_version: Final = rules_version
         #: The folded prompt.
         self.prompt: Final = folded_prompt(question)
+        self.left_out: Final[list[LeftOut]] = []
 
 
 def recall(
@@ -110,11 +113,11 @@ def recall(
     with _reading(drawers) as indexes:
         found = _found(question, indexes, around, BARS)
         facts = in_order([one for one in found if one.fact.type != "rule"])
-        rules = in_order([one for one in found if one.fact.type == "rule"])
         kept, gone = parted(facts, _speech_of(indexes, facts))
+        rules = in_order(_with_rules_on(kept, [one for one in found if one.fact.type == "rule"], indexes, around))
         chosen, over = _filled(kept, top_k, max_tokens, indexes, around, given)
         chosen_rules, rules_over = _filled(rules, MAX_RULES, RULE_TOKENS, indexes, around, given)
-    left = [LeftOut(one.fact, _reasons(one), why) for one, why in gone]
+    left = [*around.left_out, *(LeftOut(one.fact, _reasons(one), why) for one, why in gone)]
     named = [one.fact for one in (*kept, *rules) if one.candidate.named or one.exact]
     return Recalled(chosen, chosen_rules, [*over, *rules_over, *left], named)
 
@@ -167,6 +170,19 @@ def _by_prompt(one: Ranked, bars: Mapping[FactType, float]) -> bool:
     return one.exact or one.candidate.named or one.candidate.share >= bars[one.fact.type]
 
 
+def _with_rules_on(
+    kept: Sequence[Ranked], rules: list[Ranked], indexes: Mapping[Scope, Index], around: _Around
+) -> list[Ranked]:
+    """The rules, and those that say the verb of a capability that the turn asks for in another language."""
+    heads = {one.fact.key.partition(":")[0] for one in kept if one.candidate.headed and ":" in one.fact.key}
+    there = {(one.fact.scope, one.fact.id) for one in rules}
+    for scope, index in indexes.items():
+        about = {fact_id: head for head in sorted(heads) for fact_id in index.rules_saying(head)}
+        briefs = index.briefs(fact_id for fact_id in about if (scope, fact_id) not in there)
+        rules = rules + [_ranked(fact, on_verb(about[fact.id]), False, around) for fact in briefs.values()]
+    return [one for one in rules if around.rules_version in (None, one.fact.rules_version)]
+
+
 def _least(bars: Mapping[FactType, float]) -> float:
     """The lowest bar of facts that are no rules."""
     return min(bar for kind, bar in bars.items() if kind != "rule")
@@ -204,12 +220,14 @@ def _read(
     ranked = []
     for fact_id, candidate in chosen.items():
         fact = briefs.get(fact_id)
-        if fact is None or around.rules_version not in (None, fact.rules_version):
+        if fact is None:
             continue
         exact = _says_key(around.prompt, fact.key)
         if exact or _passes(candidate, bars[fact.type]):
             ranked.append(_ranked(fact, candidate, exact, around))
-    return ranked
+    unread = [one for one in ranked if around.rules_version not in (None, one.fact.rules_version)]
+    around.left_out.extend(LeftOut(one.fact, _reasons(one), _UNREAD) for one in unread)
+    return [one for one in ranked if one.fact not in {other.fact for other in unread}]
 
 
 def _ranked(fact: Brief, candidate: Candidate, exact: bool, around: _Around) -> Ranked:

@@ -65,7 +65,8 @@ def weight_of(fact: Brief, *, now: datetime, machine_id: str) -> float:
     weight *= 1 - _RECENCY + _RECENCY * math.exp2(-days / _HALF_LIFE_DAYS)
     weight *= 1 + _USE * min(1.0, math.log1p(fact.uses) / math.log1p(_MANY_USES))
     weight *= _STALE if fact.status == "stale" else 1.0
-    weight *= _ELSEWHERE if fact.machine_id and fact.machine_id != machine_id else 1.0
+    elsewhere = fact.type == "capability" and fact.machine_id not in ("", machine_id)
+    weight *= _ELSEWHERE if elsewhere else 1.0
     return weight * (_GLOBAL if fact.scope == "global" else 1.0)
 
 

@@ -76,6 +76,7 @@ def others() -> list[Draft]:
             drafts.append(fact(chore.format(target).replace(" ", "-"), steps, type="procedure"))
     drafts += [
         fact("rule:prod", "Never touch the PROD database by hand", type="rule", origin="rule"),
+        fact("rule:friday", "Never deploy on a Friday", type="rule", origin="rule"),
         fact("rule:pnpm", "Always use pnpm, never npm", type="rule", origin="rule"),
         fact("decision:releases", "We deploy on weekdays only, never on a Friday", type="decision"),
         fact("procedure:rollback", "After a bad deploy, put the last build back with the console", type="procedure"),
@@ -175,4 +176,5 @@ def test_prompts_about_other_things_get_nothing(many: Filled, prompt: str) -> No
 def test_rules_come_with_what_they_are_about(many: Filled) -> None:
     assert many.rules("connect to the prod database") == ["rule:prod"]
     assert many.rules("install it with npm") == ["rule:pnpm"]
-    assert many.rules("deploy it") == []
+    assert many.rules("deploy it") == many.rules("デプロイして") == ["rule:friday"]
+    assert many.rules("lint the parser") == []

@@ -299,7 +299,7 @@ def test_retired_is_never_given_and_stale_comes_behind(tmp_path: Path) -> None:
             "cache:disk",
         ),
         ({"status": "stale"}, "cache:disk"),
-        ({"machine_id": "elsewhere"}, "cache:disk"),
+        ({"machine_id": "elsewhere", "type": "capability"}, "cache:redis"),
         ({"type": "capability"}, "cache:redis"),
     ],
 )
@@ -316,7 +316,11 @@ def test_facts_that_other_redaction_rules_read_are_passed_over(tmp_path: Path) -
         (version,) = {row[0] for row in here.connections["workspace"].execute("SELECT rules_version FROM facts")}
         here.change("cache:redis", rules_version=version - 1)
         here.values["rules_version"] = version
-        assert here.keys("which cache?") == ["cache:disk"]
+        found = here.recall("which cache?")
+        assert [match.fact.key for match in found.facts] == ["cache:disk"]
+        assert [(left.fact.key, left.why) for left in found.left_out] == [
+            ("cache:redis", "newer redaction rules have not read it yet")
+        ]
 
 
 # -- what stands around the prompt
@@ -365,6 +369,19 @@ def test_a_rule_needs_one_word_of_a_long_prompt_and_gets_none_of_everyday_words(
     assert small.rules("open the prod console and look at the slow queries of yesterday") == ["rule:no-prod"]
     assert small.rules("always look at the file before you change it") == []
     assert small.keys("npm install fails") == []
+
+
+def test_a_rule_on_a_verb_comes_with_its_capability_in_any_language(tmp_path: Path) -> None:
+    with filled(
+        tmp_path,
+        fact("deploy:lantern", "npm run dist", *DEPLOY, type="capability"),
+        fact("rule:friday", "Never deploy on a Friday", type="rule"),
+        fact("rule:names", "Never abbreviate a name", type="rule"),
+    ) as here:
+        for prompt in ("デプロイして", "deploy it", "déploie-le", "배포해줘"):
+            assert here.rules(prompt) == ["rule:friday"], prompt
+        assert [str(reason) for reason in here.recall("デプロイして").rules[0].reasons] == ["verb `deploy`"]
+        assert here.rules("テストして") == []
 
 
 # -- budgets, what was given, what was named

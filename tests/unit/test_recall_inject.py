@@ -78,7 +78,7 @@ def test_a_fact_says_what_it_is_where_it_worked_and_what_proves_it() -> None:
 def test_what_is_special_about_a_fact_is_said(values: dict[str, Any], said: str) -> None:
     assert said in text(**values)
     assert ("proof:" in text(**values)) == (values.get("proof") != "")
-    assert ("this machine" in text(**values)) == ("machine_id" not in values)
+    assert ("this machine" in text(**values)) == ("machine_id" not in values and "type" not in values)
 
 
 def test_lines_of_a_body_cannot_pose_as_lines_of_ours() -> None:
