@@ -9,6 +9,7 @@ from typing import Any, Final, get_args
 import click
 
 from hikidashi.cli.context import opened_drawers
+from hikidashi.cli.fact_search import search_facts
 from hikidashi.cli.fact_view import fact_form, show_fact, show_facts
 from hikidashi.cli.output import amount, emit_json, json_option, say, short, shown_time, table
 from hikidashi.config.machine import this_machine
@@ -19,6 +20,7 @@ from hikidashi.drawer.reading import FactVersion, all_facts, versions_of
 from hikidashi.drawer.seen import note_read
 from hikidashi.drawer.sightings import sightings_of
 from hikidashi.drawer.store import Drawer
+from hikidashi.errors import UsageError
 from hikidashi.times import format_time, now, parse_time
 from hikidashi.usage.events import record, uses_of
 
@@ -31,14 +33,21 @@ scope_option: Final = click.option(
 
 
 @click.command("read")
-@click.argument("key", metavar="KEY")
+@click.argument("key", metavar="[KEY]", required=False)
+@click.option("--query", metavar="TEXT", help="Search instead: facts and rules that meet anything of TEXT, best first.")
 @scope_option
 @json_option
-def read_command(key: str, scope: Scope | None, as_json: bool) -> None:
+def read_command(key: str | None, query: str | None, scope: Scope | None, as_json: bool) -> None:
     """Read the fact of KEY: the workspace's, else your own global one.
 
-    It counts as a use, and makes a stale fact active again. A retired one is shown and stays retired.
+    It counts as a use, and makes a stale fact active again. A retired one is shown and stays retired. A search with
+    --query only looks, and finds no retired ones.
     """
+    if (key is None) == (query is None):
+        raise UsageError("give a KEY to read, or --query TEXT to search")
+    if key is None:
+        search_facts(query or "", scope, as_json=as_json)
+        return
     with opened_drawers(scope) as here:
         drawer, fact = here.drawers.expect(key, scope)
         at = format_time(now())
