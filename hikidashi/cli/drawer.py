@@ -40,8 +40,8 @@ scope_option: Final = click.option(
 def read_command(key: str | None, query: str | None, scope: Scope | None, as_json: bool) -> None:
     """Read the fact of KEY: the workspace's, else your own global one.
 
-    It counts as a use, and makes a stale fact active again. A retired one is shown and stays retired. A search with
-    --query only looks, and finds no retired ones.
+    It counts as a use, and makes a stale fact active again; so does a search that names a fact by key or alias. A
+    retired one is shown by its key alone, and stays retired.
     """
     if (key is None) == (query is None):
         raise UsageError("give a KEY to read, or --query TEXT to search")

@@ -301,6 +301,33 @@ def test_a_capability_of_another_machine_says_where_it_worked(project: Path) -> 
     assert "worked on laptop, not shown on" in good("read", "deploy:harbour", cwd=project).out
 
 
+def test_a_search_finds_by_name_alias_and_words(project: Path) -> None:
+    write(project, "deploy:harbour", "fly deploy", "--type", "capability", "--alias", "ship it", "--alias", "デプロイ")
+    write(project, "rule:ports", "the preview listens on port 3000", "--type", "rule")
+    write(project, "decision:database", "we keep the articles in SQLite", "--type", "decision")
+    write(project, "deploy:quay", "the old way", "--type", "fact")
+    write(project, "deploy:harbour", "everywhere else", "--type", "fact", "--scope", "global")
+    good("retire", "deploy:quay", cwd=project)
+    with database(project) as connection:
+        connection.execute("UPDATE facts SET status = 'stale' WHERE status = 'active'")
+
+    def search(text: str) -> dict[str, str]:
+        data = good("read", "--query", text, "--json", cwd=project).json
+        assert set(data) == {"facts"}
+        assert all(set(fact) == FACT | {"reasons", "score"} and fact["reasons"] for fact in data["facts"])
+        return {fact["key"]: fact["status"] for fact in data["facts"]}
+
+    assert search("articles sqlite") == {"decision:database": "stale"}, "words alone are no use"
+    assert search("harbour") == {"deploy:harbour": "active"}, "the workspace shadows; retired ones are not found"
+    assert search("デプロイして") == {"deploy:harbour": "active"}
+    assert search("which port") == {"rule:ports": "active"}, "a part of its key"
+    assert search("zzz") == {}
+    assert "fly deploy" in good("read", "--query", "ship it", cwd=project).out
+    assert "No fact meets that" in good("read", "--query", '"(zzz', cwd=project).out
+    uses = good("why", "decision:database", "--json", cwd=project).json["uses"]
+    assert [(use["kind"], use["via"], use["uses"]) for use in uses] == [("exposure", "read", 1)]
+
+
 def test_an_export_is_the_same_bytes_and_survives_a_round_trip(project: Path, tmp_path: Path) -> None:
     write(project, "b", "two\nlines \u2028 and \"quotes\" 'n'", "--type", "rule", "--alias", "ü")
     write(project, "deploy:harbour", "fly deploy", "--type", "capability", "--probe", "fly status", "--proof", "live")

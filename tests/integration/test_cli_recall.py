@@ -98,7 +98,7 @@ def test_it_writes_nothing(project: Path) -> None:
 def test_a_search_gives_what_meets_anything(project: Path) -> None:
     found = good("read", "--query", "port", "--json", cwd=project).json["facts"]
     assert [fact["key"] for fact in found] == ["port:dev"], "a retired fact is not found"
-    assert found[0]["reasons"] == [{"by": "key part", "said": "port"}] and found[0]["uses"] == 0
+    assert found[0]["reasons"] == [{"by": "key part", "said": "port"}] and found[0]["uses"] == 1
     deploys = good("read", "--query", "デプロイ", "--json", cwd=project).json["facts"]
     assert {fact["key"] for fact in deploys} == {"deploy:blyck", "deploy:shop"}
     out = good("read", "--query", "indent friday", cwd=project).out
