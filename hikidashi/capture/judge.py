@@ -51,6 +51,10 @@ _HEAD: Final = 8_000
 _TAIL: Final = 24_000
 #: What a terminal takes as colour, movement or title (ECMA-48).
 _TERMINAL: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+#: Characters of a line that are looked at.
+_LONG_LINE: Final = 2_400
+_BLANKS: Final = re.compile(r"[ \t]{200,}")
+_BLANK_LINES: Final = re.compile(r"\n(?:[ \t]{0,200}\n){3,}")
 #: Exit codes of a program that Ctrl+C or a `kill` ended, and of `timeout` when the time was up.
 _STOPPED: Final = (130, 143)
 _TIMEOUT: Final = 124
@@ -105,7 +109,7 @@ def line_end(event: Event, reading: Reading) -> LineEnd | str:
     guessed = code is None
     if code is None and event.outcome != "unknown":
         code = 0 if event.outcome == "ok" else 1
-    text = event.text if len(event.text) <= _HEAD + _TAIL else f"{event.text[:_HEAD]}\n{event.text[-_TAIL:]}"
+    text = _readable(event.text)
     output = "" if text.strip() == _NO_OUTPUT else _without_echoes(_plain(text), reading)
     if code is None and not output.strip():
         return "nothing tells how it ended"
@@ -120,6 +124,23 @@ def _plain(text: str) -> str:
     if "\x1b" in text:
         text = _TERMINAL.sub("", text)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _readable(text: str) -> str:
+    """What is looked at of an output: both its ends, without endless lines and endless blank lines.
+
+    A pattern may take the square of a line's length; nobody's result is in the middle of ten thousand letters.
+    """
+    if len(text) > _HEAD + _TAIL:
+        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    if len(text) > _LONG_LINE:
+        lines = text.split("\n")
+        if max(map(len, lines)) > _LONG_LINE:
+            cut = _LONG_LINE // 3
+            text = "\n".join(f"{x[: 2 * cut]} … {x[-cut:]}" if len(x) > _LONG_LINE else x for x in lines)
+    if " " * 200 in text or "\t" * 200 in text:
+        text = _BLANKS.sub(" ", text)
+    return _BLANK_LINES.sub("\n\n\n", text) if "\n\n\n\n" in text or "\n \n \n" in text else text
 
 
 def _without_echoes(text: str, reading: Reading) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -163,6 +164,14 @@ def test_a_call_that_proves_nothing_says_why(step: dict[str, Any], reason: str) 
 )
 def test_a_call_shows_what_its_end_and_output_prove(step: dict[str, Any], expected: tuple[str, str, str]) -> None:
     assert shown(step) == [expected]
+
+
+@pytest.mark.parametrize("filling", ["." * 60_000, "\n" * 60_000, " \n" * 30_000, "a " * 30_000, '{"a":' * 12_000])
+def test_endless_output_costs_no_endless_time(filling: str) -> None:
+    began = time.process_time()
+    for command in ("npm test", "npm run build", "pytest -q", "curl -H 'Authorization: Bearer x' https://till.example"):
+        Promotion("claude-code").feed(shell_event(ok(command, filling)))
+    assert time.process_time() - began < 5
 
 
 def test_what_the_line_itself_printed_is_no_sign() -> None:
