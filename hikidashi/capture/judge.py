@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from hikidashi.capture import signs
 from hikidashi.capture.calls import Called
+from hikidashi.capture.echoed_codes import echoed_code
 from hikidashi.capture.grammar import Invocation, Reading
 from hikidashi.capture.toolbox import Toolbox, found
 from hikidashi.hosts.transcript import Event
@@ -182,6 +183,8 @@ class _Case:
     def __init__(self, called: Called, invocation: Invocation, end: LineEnd, reading: Reading, box: Toolbox) -> None:
         self.called, self.call, self.invocation, self.end = called, called.call, invocation, end
         self.code = _own_code(invocation, end)
+        if self.code is None:
+            self.code = echoed_code(invocation, reading, end.output)
         self.hidden = invocation.output == "gone" and not _shown_later(invocation, reading)
         self.output = "" if self.hidden else end.output
         if self.call.runs:
