@@ -291,7 +291,8 @@ class _Case:
         return self.output.strip("\n").count("\n") + 1 < int(number)
 
     def _silent_doubt(self) -> str:
-        if self.call.verb == "auth" and self.call.success and signs.picked(self.invocation.filters, self.output):
+        picks = {"auth": signs.picked, "deploy": signs.picked_address}.get(self.call.verb)
+        if picks and self.call.success and picks(self.invocation.filters, self.output):
             return ""
         if signs.asks(self.output):
             return "it ended in a question that nobody answered"

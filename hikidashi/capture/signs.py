@@ -15,6 +15,7 @@ __all__ = [
     "line_of",
     "no_tests",
     "picked",
+    "picked_address",
     "said_false",
     "shell_refusal",
     "test_failure",
@@ -50,12 +51,13 @@ _ASKS: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 
-#: The way to one value of an answer, by a name that a refusal has no value for.
+#: The way to the values of an answer, by a name that a refusal has no value for, or to their number.
 _PATH: Final = re.compile(
     r"\.[\w.\[\]-]*(?<![\w])"
     r"(?!(?:messages?|errors?|detail|status|code|success|ok|type|title|reason|documentation_url|request_id)\b)\w+"
+    r"(?:\[\])?(?P<counts> ?\| ?length)?"
 )
-#: One value, none of those that a refusal gives.
+#: A line with a value, none of those that a refusal gives.
 _VALUE: Final = re.compile(
     r"(?!null$|true$|false$|jq: |parse error|.*(?:unauthori[sz]ed|forbidden|invalid|denied|expired|error))"
     r"\S[^\n]{0,200}",
@@ -171,8 +173,18 @@ def picked(filters: tuple[tuple[str, ...], ...], output: str) -> bool:
     if len(filters) != 1 or filters[0][:1] != ("jq",):
         return False
     asked = [word for word in filters[0][1:] if word[:1] != "-"]
-    told = output.strip()
-    return len(asked) == 1 and _PATH.fullmatch(asked[0]) is not None and _VALUE.fullmatch(told) is not None
+    path = _PATH.fullmatch(asked[0]) if len(asked) == 1 else None
+    if path is None:
+        return False
+    lines = output.strip().split("\n")
+    if path["counts"]:  # of nothing it counts 0
+        return re.fullmatch(r"[1-9]\d*", lines[0]) is not None and len(lines) == 1
+    return all(_VALUE.fullmatch(line) for line in lines)
+
+
+def picked_address(filters: tuple[tuple[str, ...], ...], output: str) -> bool:
+    """Whether `jq` picked the address out of an answer (`jq -r .deploy_url`)."""
+    return picked(filters, output) and re.fullmatch(r"\"?https://\S+", output.strip()) is not None
 
 
 def no_tests(output: str) -> bool:
