@@ -17,10 +17,18 @@ import click
 
 from hikidashi.capture.run import extract
 from hikidashi.cli.context import Opened, opened
-from hikidashi.cli.demo_view import Telling, show_end, show_opening, show_round
+from hikidashi.cli.demo_view import Gate, Telling, show_end, show_opening, show_round
 from hikidashi.cli.output import emit_json, json_option
+from hikidashi.config.machine import this_machine
+from hikidashi.drawer.candidates import ranked, waiting
+from hikidashi.drawer.decisions import approve
+from hikidashi.drawer.store import Drawer
 from hikidashi.errors import UsageError
+from hikidashi.recall.inject import block
+from hikidashi.recall.match import recall
+from hikidashi.recall.question import Question
 from hikidashi.records.history import History
+from hikidashi.times import Clock
 from hikidashi.worker.adopt import found_workspace
 from hikidashi.worker.engines import engine_factory
 from hikidashi.worker.run import consolidate
@@ -28,6 +36,9 @@ from hikidashi.worker.run import consolidate
 __all__ = ["demo_command"]
 
 _SESSIONS: Final = Path(__file__).parent / "demo_sessions"
+
+#: What people ask a new session after the yes.
+_PROMPTS: Final = ("デプロイして", "deploy it")
 
 #: A password that is typed in the third session. It must reach no file.
 _PASSWORD: Final = "correct-horse-battery"
@@ -41,6 +52,8 @@ class _Round:
     lines: str
     sessions: tuple[str, ...]
     at: datetime
+    #: What the keys of the candidates begin with to which the person says yes; '' for none.
+    yes_to: str = ""
 
 
 _STORY: Final = (
@@ -48,6 +61,7 @@ _STORY: Final = (
         heading="March: three sessions",
         lines="The agent deploys the site. A week later, in a new session, it says that it cannot: it has forgotten. "
         "Then a search page is planned, and left half done.",
+        yes_to="deploy:",
         sessions=("1-first-deploy", "2-the-accident", "3-search-page"),
         at=datetime(2026, 3, 17, 9, tzinfo=UTC),
     ),
@@ -132,6 +146,7 @@ def _play(here: Opened, part: _Round) -> Telling:
     if part.sessions:
         paths = [_SESSIONS / f"{name}.jsonl" for name in part.sessions]
         extracted = extract(here.workspace, here.settings, here.connection, paths=paths, clock=clock)
+    gate = _decide(here, part, clock) if part.yes_to else None
     report = consolidate(
         here.workspace,
         here.settings,
@@ -148,7 +163,29 @@ def _play(here: Opened, part: _Round) -> Telling:
         run=report.last,
         commits=[(commit, history.diff(commit.id)) for commit in commits],
         tree=history.tree(),
+        gate=gate,
     )
+
+
+def _decide(here: Opened, part: _Round, clock: Clock) -> Gate:
+    """The person says yes, and a new session asks for what it is about."""
+    drawer = Drawer(here.connection, "workspace", clock)
+    candidates = ranked(waiting(here.connection), part.at)
+    wanted = [candidate for candidate in candidates if candidate.key.startswith(part.yes_to)]
+    approve(drawer, [candidate.id for candidate in wanted], clock=clock)
+    given = {}
+    for prompt in _PROMPTS:
+        found = recall(
+            Question(prompt=prompt, project=here.workspace.root.name),
+            {"workspace": here.connection},
+            top_k=here.settings.recall.top_k,
+            max_tokens=here.settings.recall.max_tokens,
+            now=part.at,
+            machine_id=this_machine().id,
+        )
+        facts, rules = ([match.fact for match in matches] for matches in (found.facts, found.rules))
+        given[prompt] = block(facts, rules, now=part.at, machine_id=this_machine().id)
+    return Gate(candidates=candidates, approved=[candidate.key for candidate in wanted], given=given)
 
 
 def _files_with(text: str, here: Opened) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, Final
 from hikidashi.cli.inspect import show_commit
 from hikidashi.cli.output import say, short, table
 from hikidashi.cli.runs import show_run
+from hikidashi.drawer.candidates import Candidate
 from hikidashi.records.history import Commit, FileDiff
 from hikidashi.staging.entry import Entry
 from hikidashi.worker.report import RunReport
@@ -20,6 +22,7 @@ __all__ = ["Telling", "show_end", "show_opening", "show_round"]
 #: Lines shown of one file's changes.
 _DIFF_LINES: Final = 24
 _QUOTE: Final = 64
+_BODY: Final = 160
 _WORD: Final = re.compile(r"\w+")
 
 #: Why an entry is staged that brings no words of its own (design section 5, "Without a model").
@@ -34,6 +37,22 @@ _ASIDE: Final = frozenset({"memory/cleanup-log.md", "memory/summary.md"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What waited for a yes, what got it, and what a new session is given for it."""
+
+    candidates: list[Candidate]
+    #: Keys.
+    approved: list[str]
+    #: Prompt -> the text that stands beside it in the session.
+    given: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; keys are stable."""
+        waiting = [{"id": c.id, "key": c.key, "type": c.type, "body": c.body} for c in self.candidates]
+        return {"candidates": waiting, "approved": self.approved, "given": self.given}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Telling:
     """What happened in one moment of the story."""
 
@@ -44,12 +63,14 @@ class Telling:
     commits: list[tuple[Commit, list[FileDiff]]]
     #: The records afterwards.
     tree: Mapping[str, bytes]
+    gate: Gate | None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; keys are stable."""
         return {
             "heading": self.heading,
             "staged": [{"kind": e.kind, "title": e.title, "because": because(e)} for e in self.staged],
+            "gate": self.gate.to_dict() if self.gate is not None else None,
             "run": self.run.to_dict(),
             "commits": [
                 {**commit.to_dict(), "files": [diff.to_dict() for diff in diffs]} for commit, diffs in self.commits
@@ -91,6 +112,8 @@ def show_round(number: int, heading: str, lines: str, told: Telling) -> None:
         say()
         say("$ hikidashi extract", "bold magenta")
         table(("staged", "what, and why"), [(e.kind, f"{e.title}\n{because(e)}") for e in told.staged])
+    if told.gate is not None:
+        _show_gate(told.gate)
     say()
     say("$ hikidashi consolidate" if told.staged else "$ hikidashi consolidate --clean-up", "bold magenta")
     show_run(told.run, details=False)
@@ -98,6 +121,25 @@ def show_round(number: int, heading: str, lines: str, told: Telling) -> None:
         _show_files(told.tree)
     else:
         _show_changes(told.commits)
+
+
+def _show_gate(gate: Gate) -> None:
+    say()
+    say("$ hikidashi candidates", "bold magenta")
+    table(("waits", "what a session showed"), [(c.id, f"{c.key}\n{short(c.body, _BODY)}") for c in gate.candidates])
+    for key in gate.approved:
+        say()
+        say(f"$ hikidashi approve {key}", "bold magenta")
+        say(f"{key} is in the drawer.")
+    for number, (prompt, text) in enumerate(gate.given.items()):
+        say()
+        say(f"$ hikidashi recall {shlex.quote(prompt)}", "bold magenta")
+        if number:
+            say("the same" if text == next(iter(gate.given.values())) else text)
+        else:
+            say("A new session is asked this, and is given beside it:")
+            say(text, hang="  ")
+    say("No agent can say now that it has no way to deploy.", "green")
 
 
 def _show_files(tree: Mapping[str, bytes]) -> None:
@@ -153,6 +195,7 @@ def show_end(rounds: Sequence[Telling], leaks: Sequence[str], seconds: float, *,
     say("Next, in a project where you work with Claude Code", "bold cyan")
     rows = [
         ("hikidashi init", "make a workspace; it offers your last 30 days of sessions"),
+        ("hikidashi inbox", "go through what waits for your yes"),
         ("hikidashi consolidate", "work into the records what was staged"),
         ("hikidashi log -p", "what changed, and why"),
     ]
