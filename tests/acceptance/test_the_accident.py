@@ -7,7 +7,7 @@ capability and nothing beside it, in a small drawer and among five hundred other
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,6 @@ from tests.transcripts import Session
 
 KEY = "deploy:blyck-releases"
 ASKS = ("デプロイして", "deploy it", "部署一下", "배포해 줘", "déploie le site", "deploye das bitte", "haz el deploy")
-
-
-@pytest.fixture
-def run() -> Iterator[Commands]:
-    with Commands() as commands:
-        yield commands
 
 
 @pytest.fixture
