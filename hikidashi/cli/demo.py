@@ -176,7 +176,7 @@ def _decide(here: Opened, part: _Round, clock: Clock) -> Gate:
     given = {}
     for prompt in _PROMPTS:
         found = recall(
-            Question(prompt=prompt, project=here.workspace.root.name),
+            Question(prompt, project=here.workspace.root.name),
             {"workspace": here.connection},
             top_k=here.settings.recall.top_k,
             max_tokens=here.settings.recall.max_tokens,

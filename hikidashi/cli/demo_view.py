@@ -126,7 +126,11 @@ def show_round(number: int, heading: str, lines: str, told: Telling) -> None:
 def _show_gate(gate: Gate) -> None:
     say()
     say("$ hikidashi candidates", "bold magenta")
-    table(("waits", "what a session showed"), [(c.id, f"{c.key}\n{short(c.body, _BODY)}") for c in gate.candidates])
+    rows = []
+    for candidate in gate.candidates:
+        told = f"{candidate.key}\n{short(candidate.body, _BODY)}" if candidate.key in gate.approved else candidate.key
+        rows.append((candidate.id, told))
+    table(("waits", "what the sessions show"), rows)
     for key in gate.approved:
         say()
         say(f"$ hikidashi approve {key}", "bold magenta")

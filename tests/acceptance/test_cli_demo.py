@@ -22,6 +22,9 @@ def test_it_shows_the_whole_way_in_time_and_touches_nothing(tmp_path: Path, home
     for part in (
         "$ hikidashi extract",
         "The person said so.",  # why it was staged
+        "$ hikidashi approve deploy:blyck-releases",
+        "$ hikidashi recall 'デプロイして'",
+        "aws s3 cp dist s3://blyck-releases --recursive",
         "$ hikidashi consolidate",
         "└── summary.md",  # the files
         "## Decisions in force",
@@ -47,6 +50,10 @@ def test_its_json_tells_the_same(tmp_path: Path, hikidashi_json: Callable[..., A
     first, second, third = told["rounds"]
     assert {entry["kind"] for entry in first["staged"]} == {"decision", "attempt", "request"}
     assert all(entry["because"] for entry in first["staged"])
+    assert first["gate"]["approved"] == ["deploy:blyck-releases"]
+    assert all("deploy:blyck-releases" in text for text in first["gate"]["given"].values())
+    assert len(first["gate"]["given"]) == 2
+    assert second["gate"] is None
     assert second["run"]["outcome"] == "done"
     assert {operation["op"] for operation in third["run"]["operations"]} == {"drop", "rewrite"}
     assert all(operation["reason"] for operation in third["run"]["operations"])
@@ -70,4 +77,4 @@ def test_it_fits_the_terminal(tmp_path: Path, columns: int) -> None:
     assert terminal.close() == 0
     lines = terminal.text.splitlines()
     assert max(cell_len(line) for line in lines if not line.startswith(("+", "-", " "))) <= columns
-    assert len(lines) < 180
+    assert len(lines) < 210
