@@ -94,13 +94,11 @@ class Grown:
     #: Tool and part -> the best way seen; one way only for what is done in steps.
     ways: dict[str, Way] = field(default_factory=dict)
     count: int = 0
-    aliases: list[str] = field(default_factory=list)
 
     def add(self, evidence: Evidence, before: list[Step], *, joins: bool) -> None:
         """Take one more success, and the steps it rests on."""
         if evidence.tool not in self.tools:
             self.tools.append(evidence.tool)
-        self.aliases = list(dict.fromkeys([*self.aliases, *evidence.aliases]))
         chained = evidence.verb in CHAINED
         name = "" if chained else f"{evidence.tool} {evidence.target}"
         known = self.ways.get(name)
@@ -207,7 +205,9 @@ def _proof(grown: Grown, best: Way) -> str:
 def _aliases(grown: Grown, box: Toolbox) -> tuple[str, ...]:
     """Words that people prompt with: the verb's, the tools', the target and its parts."""
     parts = [part for part in grown.target.replace("/", " ").replace(":", " ").split() if len(part) > 2]
-    words = [*box.words.get(grown.verb, ()), *grown.aliases, *grown.tools, grown.target, *parts]
+    known = [box.tools[name] for name in grown.tools if name in box.tools]
+    of_tools = [alias for tool in known for alias in tool.aliases]
+    words = [*box.words.get(grown.verb, ()), *of_tools, *grown.tools, grown.target, *parts]
     return tuple(dict.fromkeys(words))
 
 
