@@ -12,11 +12,12 @@ the answer says what is left, and the same call again takes up there.
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from hikidashi.db.connection import database_errors, database_name, queries, transaction
 from hikidashi.drawer.fact import Scope, fact_subject
@@ -76,6 +77,7 @@ def forget_key(
         candidates = connection.execute(_SQL["forget_candidates"], of_key).rowcount
         sightings = connection.execute(_SQL["forget_sightings"], of_key).rowcount
         uses = connection.execute(_SQL["forget_uses"], {"subject": fact_subject(scope, key)}).rowcount
+        _forget_notes(connection, key)
         found = bool(facts or candidates or sightings or uses)
         if found:
             note_forgotten(connection, scope=scope, key=key, at=at)
@@ -91,6 +93,28 @@ def forget_key(
         again=again and not found,
         left=left,
     )
+
+
+def _forget_notes(connection: sqlite3.Connection, key: str) -> None:
+    """Take out what the extraction of sessions that go on has gathered for the key, to propose it again."""
+    forms = {"plain": json.dumps(key, ensure_ascii=False), "escaped": json.dumps(key)}
+    for row in connection.execute(_SQL["notes_of_key"], forms).fetchall():
+        state = json.loads(row["state"])
+        gathered = state.get("promoting")
+        if gathered is not None:
+            state["promoting"] = _without(gathered, key)
+            values = {"host": row["host"], "path": row["path"], "state": json.dumps(state, ensure_ascii=False)}
+            connection.execute(_SQL["set_notes"], values)
+
+
+def _without(data: Any, key: str) -> Any:
+    """`data` without what stands under `key`, and without the items of lists that name it."""
+    if isinstance(data, dict):
+        return {name: _without(value, key) for name, value in data.items() if name != key}
+    if isinstance(data, list):
+        kept = (item for item in data if item != key and not (isinstance(item, list) and key in item))
+        return [_without(item, key) for item in kept]
+    return data
 
 
 def clean_files(connection: sqlite3.Connection, wait_seconds: float) -> HikidashiError | None:

@@ -196,3 +196,22 @@ def test_another_tool_is_another_way_to_test_but_another_deploy(tmp_path: Path) 
         session.runs("gsutil rsync -r dist gs://shop-assets", "Operation completed over 4 objects/1.2 MiB.")
         here.extract(session.write(tmp_path / "c.jsonl"))
         assert [c.key for c in candidates(here)] == [KEY]
+
+
+def test_a_forgotten_key_is_gone_from_sessions_that_go_on_and_does_not_come_back(tmp_path: Path) -> None:
+    session = deploying()
+    path = session.write(tmp_path / "s.jsonl")
+    with desk(tmp_path / "shop") as here:
+        here.extract(path)
+        approve(Drawer(here.connection, "workspace"), next(c.id for c in candidates(here) if c.key == KEY))
+        (state,) = [str(row["state"]) for row in here.connection.execute("SELECT state FROM watermarks")]
+        assert KEY in state
+        Drawer(here.connection, "workspace").forget(KEY)
+        for file in (tmp_path / "shop" / ".hikidashi").glob("workspace.sqlite*"):
+            assert KEY.encode() not in file.read_bytes(), file
+        session.user("And once more.")
+        session.runs(UPLOAD, UPLOADED)
+        session.write(tmp_path / "s.jsonl")
+        here.extract(path)
+        assert KEY not in [candidate.key for candidate in candidates(here)]
+        assert find_fact(here.connection, "workspace", KEY) is None

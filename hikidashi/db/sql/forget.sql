@@ -18,6 +18,13 @@ DELETE FROM sightings WHERE scope = :scope AND key = :key
 -- name: forget_uses
 DELETE FROM usage_events WHERE subject = :subject
 
+-- Sessions that go on, whose extraction noted something under the key.
+-- name: notes_of_key
+SELECT host, path, state FROM watermarks WHERE instr(state, :plain) OR instr(state, :escaped)
+
+-- name: set_notes
+UPDATE watermarks SET state = :state WHERE host = :host AND path = :path
+
 -- Writes every page anew: what pages keep between their rows goes too.
 -- name: rewrite
 VACUUM
