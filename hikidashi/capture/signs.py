@@ -91,10 +91,11 @@ _ALL_SKIPPED: Final = re.compile(
     r"|^(?P<runs>\d+) (?:runs|tests), \d+ assertions, 0 failures, 0 errors, (?P=runs) skips.*"
     r"|^\s*(?:Tests|Test Files|Test Suites):? +(?:[1-9]\d* (?:skipped|todo|pending)(?:,? (?:\| )?)?)+"
     r"(?:\d+ total|\(\d+\)|\(0 assertions\)|$)"  # jest, vitest, pest
-    r"|^Tests: (?P<all>\d+), Assertions: \d+, (?:Skipped|Incomplete): (?P=all)\."
+    r"|^(?:OK, but [^\n]*\n)?Tests: (?P<all>\d+), Assertions: \d+, (?:Skipped|Incomplete): (?P=all)\."
     r"|^\s*Executed (?P<cases>\d+) tests?, with (?P=cases) tests? skipped.*"
     r"|^test result: ok\. 0 passed; 0 failed.*"
-    r"|^\s*[1-9]\d* (?:skipped|pending)$"
+    r"|^\s*(?:- )?[1-9]\d* (?:tests? )?(?:skipped|pending)$"
+    r"|^ *0 pass\n(?:.*\n){0,4}?Ran \d+ tests? across.*"  # bun
     r"|^\s*(?:ok \| )?0 pass(?:ed|ing)?\b.*|^(?:[#ℹ] )pass 0$"
     r"|^[sx]+(?: +\[ *\d+%\])?$",
     re.MULTILINE,
