@@ -26,6 +26,7 @@ MEASUREMENTS = {
     "activities": "what the rules make of a folder of sessions",
     "capture": "what classify finds in labelled sessions, beside plain patterns",
     "drawer": "a fact written, beside a bare insert and commit",
+    "recall": "a turn's facts found among 100, 10,000 and 100,000",
     "consolidate": "200 entries into 1,000 records: time and peak memory",
 }
 

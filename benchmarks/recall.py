@@ -2,13 +2,18 @@
 
     python -m benchmarks.recall [--facts N]... [--prompts N] [--no-process]
 
-For each size it makes a database of facts with Zipf-distributed words (English, a quarter Japanese or Chinese), keys
-`verb:target` and the aliases of the tool table, and asks it questions of four kinds: one names a fact by its key, one
-by an alias, one shares words with bodies, one is a page of text. Printed are p50 and p99 of `recall()` in this
-process, of the look-up of names alone, of `LIKE` over all bodies, and of an FTS5 query of all the prompt's words; then the time of a whole process
-as a hook starts it, beside one that only imports sqlite3 and json; then the size and the time of a fact's index.
+For each size a database is made of facts with Zipf-distributed words (English, a quarter Japanese or Chinese), keys
+`verb:target` and the aliases of the tool table. It is asked questions of four kinds: one names a fact by its key, one
+by an alias, one shares words with bodies, one is a page of text. Printed are, for each, p50 and p99 in milliseconds of
+the processor (the best of three tries of each prompt, since other programs disturb):
 
-Exit code 1 when a target of design section 11 is missed.
+    recall           the whole answer
+    names only       the look-up of key parts and aliases, without words and ranking
+    LIKE, one word   a scan of all bodies for the prompt's longest word
+    FTS5, all words  a full-text query of all the prompt's words, ranked by BM25
+
+Then the time of a whole process as a hook starts it, beside one that only imports sqlite3 and json, and the size and
+the time of a fact's index. Exit code 1 when a target of design section 11 is missed.
 """
 
 from __future__ import annotations
@@ -147,16 +152,16 @@ def _rows(
             continue
         keys.add(key)
         at = format_time(NOW - timedelta(days=rng.random() * 300))
-        yield {
-            "key": key, "type": kind, "body": " ".join(made_words.sentence(rng.randrange(6, 18)) for _ in range(rng.randrange(1, 4))),
-            "aliases": json.dumps(aliases, ensure_ascii=False), "at": at,
-        }  # fmt: skip
+        body = " ".join(made_words.sentence(rng.randrange(6, 18)) for _ in range(rng.randrange(1, 4)))
+        yield {"key": key, "type": kind, "body": body, "aliases": json.dumps(aliases, ensure_ascii=False), "at": at}
 
 
-_INSERT = """INSERT INTO facts (scope, key, type, body, confidence, proof, status, probe, aliases, trust, origin, digest,
-    machine_id, machine_name, source, rules_version, version, created_at, updated_at, last_seen)
-    VALUES ('workspace', :key, :type, :body, 0.9, 'exit 0', 'active', '[]', :aliases, 'user', 'promotion', '', '', '',
-    '{}', 1, 1, :at, :at, :at)"""
+_INSERT = """
+INSERT INTO facts (scope, key, type, body, confidence, proof, status, probe, aliases, trust, origin, digest, machine_id,
+    machine_name, source, rules_version, version, created_at, updated_at, last_seen)
+VALUES ('workspace', :key, :type, :body, 0.9, 'exit 0', 'active', '[]', :aliases, 'user', 'promotion', '', '', '', '{}',
+    1, 1, :at, :at, :at)
+"""
 
 
 def made(path: Path, count: int) -> Made:
