@@ -86,6 +86,10 @@ GENERIC: Final = frozenset(
     users good bad better best right wrong new old big small simple easy hard long short current different possible
     available able sure correct main default real full empty whole top bottom left
 
+    api ui ux dev server client data user users admin service services log logs format session sessions config
+    configuration setting settings field fields item items event events request requests response responses component
+    components button form screen model models version versions view views query
+
     rule rules decision decisions fact facts note notes memory memories procedure procedures capability capabilities
     remember reminder
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ALIAS", "HEAD", "MAX_UNITS", "PART", "WORD", "alias_names", "key_names", "name_of"]
 
-#: How something is named, the more telling the smaller: by what stands before the first `:` of the key, by another
-#: part of it, by an alias, by a word that says little when it stands alone (one of several words of a part, or an
-#: everyday word).
+#: How something is named, the more telling the smaller: by the first part of the key (the second one where the first
+#: is an everyday word, as in `rule:no-prod`), by another part of it, by an alias, by a word that says little when it
+#: stands alone (one of several words of a part, or an everyday word).
 HEAD: Final = 1
 PART: Final = 2
 ALIAS: Final = 3
@@ -37,10 +37,11 @@ def key_names(key: str) -> dict[str, int]:
     """The names that a key gives: its parts between `:`, `/` and `@`, what follows the first `:`, and the words of
     parts that have several."""
     found: dict[str, int] = {}
-    head, colon, rest = key.partition(":")
-    for part in (head, *_PARTS.split(key), rest):
+    head = HEAD
+    for part in (*_PARTS.split(key), key.partition(":")[2]):
         units = plain_tokens(part)
-        _add(found, units, HEAD if colon and part is head else PART)
+        if _add(found, units, head) < WORD:
+            head = PART
         if len(units) > 1:
             for unit in units:
                 if not _says_nothing(unit):
@@ -60,11 +61,15 @@ def alias_names(aliases: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def _add(found: dict[str, int], units: list[Token], how: int) -> None:
+def _add(found: dict[str, int], units: list[Token], how: int) -> int:
+    """Add the name that these tokens make; gives how it names, `WORD` for none."""
     name = name_of(units)
-    if name:
-        telling = len(units) > 1 or not _says_little(units[0])
-        _keep(found, name, how if telling else WORD)
+    if not name:
+        return WORD
+    if len(units) == 1 and _says_little(units[0]):
+        how = WORD
+    _keep(found, name, how)
+    return how
 
 
 def _keep(found: dict[str, int], name: str, how: int) -> None:

@@ -186,4 +186,4 @@ def terms(text: str) -> set[str]:
 
 def is_everyday(word: str) -> bool:
     """Whether a word (as written, folded) stands in prompts of every kind, so that it names nothing by itself."""
-    return word in STOP or word in GENERIC
+    return word in STOP or word in GENERIC or stem(word) in GENERIC

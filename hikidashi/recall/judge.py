@@ -32,6 +32,9 @@ BARS: Final[dict[FactType, float]] = {
     "rule": 0.12,
 }
 
+#: The share that a key's later part must make up to name the fact by itself.
+_TARGET: Final = 0.3
+
 #: What a name counts, in words of a body.
 _STRENGTH: Final = {HEAD: 4.0, PART: 4.0, ALIAS: 3.5, WORD: 1.2}
 #: What each further word of a name adds to that.
@@ -64,12 +67,12 @@ class Candidate:
     def __init__(
         self, named: list[Named], at: frozenset[int], met: _Met, strength: float, reasons: tuple[Reason, ...]
     ) -> None:
-        telling = [one for one in named if one.how != WORD]
+        #: The prompt says the first part of its key or an alias: the verb of a capability, the topic of a decision.
+        heads = [one.at for one in named if one.voice == PROMPT and one.how in (HEAD, ALIAS)]
+        self.headed_at: Final = frozenset().union(*heads, frozenset())
         #: The prompt names it; only what stands around the prompt does.
-        self.named: Final = any(one.voice == PROMPT for one in telling)
-        self.around: Final = any(one.voice != PROMPT for one in telling)
-        #: The prompt says what stands before the colon of its key, or an alias: the verb of a capability.
-        self.headed: Final = any(one.voice == PROMPT and one.how in (HEAD, ALIAS) for one in telling)
+        self.named: Final = any(one.voice == PROMPT and _names(one, met.in_prompt) for one in named)
+        self.around: Final = any(one.voice != PROMPT and _names(one, met.in_all) for one in named)
         #: Where the turn names it, and where it says its words.
         self.at: Final = at
         self.words_at: Final = frozenset(met.at)
@@ -80,6 +83,12 @@ class Candidate:
         self.whole_share: Final = met.in_all
         self.strength: Final = strength
         self.reasons: Final = reasons
+
+
+def _names(one: Named, share: float) -> bool:
+    """Whether a name is enough to mean a fact. A target of one word (`shop`, `github`) is said for other reasons too,
+    so it must make up enough of what is said."""
+    return one.how in (HEAD, ALIAS) or (one.how == PART and (one.size > 1 or share >= _TARGET))
 
 
 class _Met:

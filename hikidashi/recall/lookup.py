@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from hikidashi.db.connection import database_errors, database_name, queries
 from hikidashi.drawer.names import WORD
-from hikidashi.drawer.terms import plain_tokens
+from hikidashi.drawer.terms import plain_tokens, script_of
 from hikidashi.recall.question import PROJECT, PROMPT, Item, Voice
 
 TYPE_CHECKING = False  # loading typing costs a hook more than all of this
@@ -65,7 +65,9 @@ _BEHIND_PHRASE: Final = "!"
 class Named:
     """A name that a voice says."""
 
-    def __init__(self, how: int, voice: Voice, at: frozenset[int], said: str, *, alias: bool = False) -> None:
+    def __init__(
+        self, how: int, voice: Voice, at: frozenset[int], said: str, *, alias: bool = False, spoken: bool = True
+    ) -> None:
         #: How it names (`drawer.names`), and whether as an alias.
         self.how: Final = how
         self.alias: Final = alias
@@ -74,11 +76,14 @@ class Named:
         self.weight: Final = voice.weight
         self.at: Final = at
         self.said: Final = said
+        #: How many words it is, about.
+        self.size: Final = len(at) // 2 if script_of(said[0]) else said.count(" ") + 1
         self._voice: Final = voice
+        self._spoken: Final = spoken
 
     def naming(self, how: int, *, alias: bool) -> Named:
-        """The same words as a name of another kind."""
-        return Named(how, self._voice, self.at, self.said, alias=alias)
+        """The same words as a name of another kind, which they are only where a person speaks."""
+        return Named(how if self._spoken else WORD, self._voice, self.at, self.said, alias=alias)
 
 
 class _Said:
@@ -229,7 +234,7 @@ class Index:
             for voice in voices if name_id not in said else ():
                 there = voice.where(name)
                 if there is not None:
-                    one = Named(WORD, voice, *there)
+                    one = Named(WORD, voice, *there, spoken=voice.is_spoken(name))
                     said.setdefault(name_id, _Said(name_id, named)).by.append(one)
         return sorted(said.values(), key=lambda one: (-one.by[0].weight, one.named, one.name_id))[:_FOLLOWED]
 

@@ -174,7 +174,7 @@ def _with_rules_on(
     kept: Sequence[Ranked], rules: list[Ranked], indexes: Mapping[Scope, Index], around: _Around
 ) -> list[Ranked]:
     """The rules, and those that say the verb of a capability that the turn asks for in another language."""
-    heads = {one.fact.key.partition(":")[0] for one in kept if one.candidate.headed and ":" in one.fact.key}
+    heads = {one.fact.key.partition(":")[0] for one in kept if one.candidate.headed_at and ":" in one.fact.key}
     there = {(one.fact.scope, one.fact.id) for one in rules}
     for scope, index in indexes.items():
         about = {fact_id: head for head in sorted(heads) for fact_id in index.rules_saying(head)}

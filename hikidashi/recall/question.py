@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from hikidashi.drawer.everyday import ENDINGS_KO, GENERIC, GENERIC_CJK, SINGLE_CJK, SPLIT_ZH, STOP
+from hikidashi.drawer.everyday import ENDINGS_KO, GENERIC_CJK, SINGLE_CJK, SPLIT_ZH, STOP
 from hikidashi.drawer.inflection import roots_of_form
-from hikidashi.drawer.terms import Token, fold, pairs, runs, script_of, tokens
+from hikidashi.drawer.terms import Token, fold, is_everyday, pairs, runs, script_of, tokens
 
 TYPE_CHECKING = False  # loading typing costs a hook more than all of this
 if TYPE_CHECKING:
@@ -31,6 +31,13 @@ WEIGHTS: Final = {PROMPT: 1.0, BEFORE: 0.5, PLACE: 0.5, PROJECT: 0.3}
 #: Characters of a prompt that are read: people say what they want at the start or the end, and paste between.
 _HEAD: Final = 3_000
 _TAIL: Final = 1_500
+#: In a prompt of more words than that, only the first and the last ones name facts; what stands between is a paste
+#: mostly, and counts as words do.
+_LONG: Final = 80
+_FIRST: Final = 40
+_LAST: Final = 25
+#: Characters of a chunk that are about a word.
+_CHARS: Final = 4
 #: Characters of the branch and the files together.
 _PLACE: Final = 1_000
 #: Files that are looked at.
@@ -40,6 +47,8 @@ _FILES: Final = 20
 _THIN: Final = 3
 #: What an everyday word weighs beside a word of content.
 _EVERYDAY: Final = 0.3
+#: What a word in the middle of a long prompt counts.
+_PASTED: Final = 0.5
 #: Articles, prepositions and pronouns that may stand between two words of a name: roll it out, push all my changes.
 _GAP: Final = 2
 
@@ -105,6 +114,7 @@ class Voice:
         self._chunks: Final[list[int]] = []
         self._kana: Final = any("\u3041" <= char <= "\u30fe" for one in tokens if one.chunk for char in one.text)
         self._chunked: Final = "\n".join(token.text for token in self.tokens if token.chunk)
+        self._spoken: Final = _spoken(tokens)
         for number, token in enumerate(self.tokens):
             if token.chunk:
                 self._chunks.append(number)
@@ -123,8 +133,8 @@ class Voice:
                 for root in roots_of_form(token.written) if self.kind != PLACE else ():
                     self._roots.setdefault(root, token)
                     self.exact[root] = None
-                everyday = token.written in GENERIC or (token.text.isdigit() and len(token.text) == 1)
-                weight = _EVERYDAY if everyday else 1.0
+                everyday = is_everyday(token.written) or (token.text.isdigit() and len(token.text) == 1)
+                weight = (_EVERYDAY if everyday else 1.0) * (1.0 if self.is_spoken(token.text) else _PASTED)
                 self.items.append(Item(weight, (token.text,), (token.at,), 0, token.written))
         for after in self._next(number):
             if after.chunk:
@@ -144,7 +154,8 @@ class Voice:
         for run, at, script in runs(token.text):
             if len(run) == 1:
                 self.exact[run] = None
-            self.items.extend(_items(run, script, token.at + at, chinese=not self._kana))
+            share = 1.0 if self.is_spoken(run) else _PASTED
+            self.items.extend(_items(run, script, token.at + at, share, chinese=not self._kana))
 
     # -- where a name stands
 
@@ -164,6 +175,13 @@ class Voice:
             if found is not None:
                 return found
         return None
+
+    def is_spoken(self, name: str) -> bool:
+        """Whether a name that is said stands where a person speaks: in a long prompt, at its start or end."""
+        if self._spoken is None or name.startswith("~"):
+            return True
+        words, chunks = self._spoken
+        return all(unit in words or (bool(script_of(unit[0])) and unit in chunks) for unit in name.split(" "))
 
     def _from(self, number: int, units: list[str]) -> tuple[frozenset[int], str] | None:
         """The same for a name whose first unit is in this token."""
@@ -208,6 +226,22 @@ class Voice:
         return at
 
 
+def _spoken(said: list[Token]) -> tuple[frozenset[str], str] | None:
+    """The words and the chunks at the start and the end of a long text; None for a text that is not long."""
+    lengths = [max(1, len(token.text) // _CHARS) if token.chunk else 1 for token in said]
+    total = sum(lengths)
+    if total <= _LONG:
+        return None
+    spoken: list[Token] = []
+    before = 0
+    for token, length in zip(said, lengths, strict=True):
+        if before < _FIRST or total - before <= _LAST:
+            spoken.append(token)
+        before += length
+    words = frozenset(token.text for token in spoken if not token.chunk)
+    return words, "\n".join(token.text for token in spoken if token.chunk)
+
+
 def _stands(chunk: str, at: int, unit: str, *, japanese: bool) -> bool:
     """Whether `unit`, found in a chunk, is a word there and no part of another one.
 
@@ -231,7 +265,7 @@ def _stands(chunk: str, at: int, unit: str, *, japanese: bool) -> bool:
     return True
 
 
-def _items(run: str, script: str, at: int, *, chinese: bool) -> Iterator[Item]:
+def _items(run: str, script: str, at: int, share: float, *, chinese: bool) -> Iterator[Item]:
     """What to search for of a part of a chunk; nothing of hiragana, which is endings and particles."""
     if script == "han":
         start = 0
@@ -239,14 +273,14 @@ def _items(run: str, script: str, at: int, *, chinese: bool) -> Iterator[Item]:
             piece = run[start : cut.start() if cut else None]
             if len(piece) > 1 or (piece and piece not in SINGLE_CJK):
                 weight = _EVERYDAY if piece in GENERIC_CJK else len(piece) / 2
-                yield _item(weight, piece, at + start, len(piece))
+                yield _item(weight * share, piece, at + start, len(piece))
             start = cut.end() if cut else len(run)
     elif script == "katakana" and len(run) > 1:
-        yield _item(_EVERYDAY if run in GENERIC_CJK else 1.0, run, at, 0)
+        yield _item((_EVERYDAY if run in GENERIC_CJK else 1.0) * share, run, at, 0)
     elif script == "hangul":
         word = _without_endings(run)
         if len(word) > 1:
-            yield _item(_EVERYDAY if word in GENERIC_CJK else 1.0, word, at, 0)
+            yield _item((_EVERYDAY if word in GENERIC_CJK else 1.0) * share, word, at, 0)
 
 
 def _item(weight: float, text: str, at: int, size: int) -> Item:
@@ -271,7 +305,7 @@ def _cut(text: str) -> str:
 
 def is_thin(prompt: Voice) -> bool:
     """Whether a prompt has under three words of content, so that it leans on the one before."""
-    return sum(item.weight for item in prompt.items if item.weight != _EVERYDAY) < _THIN
+    return sum(item.weight for item in prompt.items if item.weight > _EVERYDAY) < _THIN
 
 
 def voices(question: Question) -> list[Voice]:

@@ -108,8 +108,8 @@ def parted(
     return _side_by_side(in_order(kept + near), speech_of), gone
 
 
-def _likeness(one: Ranked) -> tuple[frozenset[int], bool, bool]:
-    return one.candidate.at, one.candidate.headed, _says(one)
+def _likeness(one: Ranked) -> tuple[frozenset[int], frozenset[int], bool]:
+    return one.candidate.at, one.candidate.headed_at, _says(one)
 
 
 def _adds_nothing(one: Ranked) -> bool:
@@ -133,8 +133,8 @@ def _covers(other: Ranked, one: Ranked) -> bool:
         return False
     better, less = other.candidate, one.candidate
     if _says(one) == _says(other):
-        return less.at < better.at or (not _says(one) and better.headed and not less.headed)
-    return less.at < better.at and not less.headed
+        return less.at < better.at or (not _says(one) and bool(better.headed_at) and not less.headed_at)
+    return less.at | less.words_at < better.at and less.headed_at != better.headed_at
 
 
 def _nearest(by_words: list[Ranked]) -> tuple[list[Ranked], list[Ranked]]:

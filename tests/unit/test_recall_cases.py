@@ -331,7 +331,7 @@ def test_branch_files_and_the_prompt_before_speak_where_the_prompt_says_little(s
     assert small.keys("fix it", branch="feature/pdf_export") == ["pdf_export"]
     assert small.keys("fix it", files=("src/port/dev.ts",)) == ["port:dev"]
     assert small.keys("now?", before="which port does the dev server use?") == ["port:dev"]
-    assert small.keys("add a border to the table of orders in red", before="which port?") == ["connect-db:orders"]
+    assert small.keys("draw a red border around the table", before="which port?") == []
 
 
 def test_what_stands_around_brings_nothing_beside_what_the_prompt_names(small: Filled) -> None:

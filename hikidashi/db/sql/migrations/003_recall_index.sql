@@ -9,7 +9,7 @@ CREATE TABLE recall_names (
     named INTEGER NOT NULL                  -- rows of recall_key_names and recall_alias_names
 ) STRICT;
 
--- Parts of a key. `how`: 1 what stands before the first colon, 2 another part, 4 a word that says little by itself.
+-- Parts of a key. `how`: 1 the first part, 2 another one, 4 a word that says little by itself.
 CREATE TABLE recall_key_names (
     name_id INTEGER NOT NULL,
     fact_id INTEGER NOT NULL,
