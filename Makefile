@@ -1,4 +1,7 @@
 # Everything runs from .venv, which each target makes when it is missing.
+# Python compiles each file once, not in every process of the tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
 BIN := .venv/bin

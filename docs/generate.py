@@ -75,7 +75,7 @@ def settings_table() -> str:
 
 def variables_table() -> str:
     """Every environment variable that the program reads."""
-    rows = [[f"`{setting.variable}`", f"`{setting.name}`"] for setting in SETTINGS]
+    rows = [[f"`{setting.variable}`", f"`{setting.name}`"] for setting in SETTINGS if not setting.file_only]
     rows += [[f"`{name}`", doc] for name, doc in OTHER_VARIABLES.items()]
     return _table(["variable", "sets"], rows)
 

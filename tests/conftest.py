@@ -1,6 +1,9 @@
 """Every test runs in a home of its own, on loopback only, with no key and no host's marker.
 
 Reaching the real home's agent folders or a network address is an error, not a skip.
+
+Most of the suite's waiting would be for a disk: each write of the program is flushed, and no test cuts the power. So
+temporary folders are on a memory disk where there is a large one; `HIKIDASHI_TEST_DISK=1` leaves them on the real one.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import Any
 import pytest
 
 from hikidashi.drawer import person
+from tests.support.commands import Commands
 
 _REAL_HOME = Path.home().resolve()
 _FORBIDDEN = tuple(
@@ -34,8 +38,23 @@ _FORBIDDEN = tuple(
 _MARKERS = ("ANTHROPIC_", "CLAUDE", "CODEX_", "GEMINI_", "OPENAI_", "HIKIDASHI_", "XDG_")
 _HOSTS = frozenset(marker.variable for marker in person.MARKERS)
 
+_MEMORY_DISK = Path("/dev/shm")
+_ENOUGH_BYTES = 2_000_000_000
+
+
+def _use_memory_disk() -> None:
+    """Let temporary folders be on the memory disk, for this process and for those that it starts."""
+    if os.environ.get("HIKIDASHI_TEST_DISK") or "PYTEST_DEBUG_TEMPROOT" in os.environ or sys.platform != "linux":
+        return
+    if _MEMORY_DISK.is_dir() and os.access(_MEMORY_DISK, os.W_OK):
+        disk = os.statvfs(_MEMORY_DISK)
+        if disk.f_bavail * disk.f_frsize > _ENOUGH_BYTES and not disk.f_flag & os.ST_NOEXEC:  # tests make programs
+            os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.tempdir = str(_MEMORY_DISK)
+
 
 def _scrub_environment() -> None:
+    # Else every process of a test compiles the program anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     home = tempfile.mkdtemp(prefix="hikidashi-home-")
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     for name in list(os.environ):
@@ -53,6 +72,7 @@ def _guard(event: str, args: tuple[Any, ...]) -> None:
             raise RuntimeError(f"a test reached for the network: {args[1]}")
 
 
+_use_memory_disk()
 _scrub_environment()
 sys.addaudithook(_guard)
 
@@ -70,6 +90,15 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 def nobody_above(monkeypatch: pytest.MonkeyPatch) -> None:
     """A person runs the commands of a test, whoever runs the suite; real processes see `tests.support.detached`."""
     monkeypatch.setattr(person, "system_ancestors", lambda: ())
+
+
+@pytest.fixture(scope="session")
+def run() -> Iterator[Commands]:
+    """The command line, in forked processes that can be killed at any step."""
+    if sys.platform == "win32":
+        pytest.skip("os.fork and SIGKILL")
+    with Commands() as commands:
+        yield commands
 
 
 @pytest.fixture(scope="session")

@@ -11,13 +11,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests.support.commands import Commands
 
 #: Runs `hikidashi ARGS…` in a folder and gives the finished process.
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -69,10 +67,3 @@ def hikidashi_json(hikidashi: Command) -> Callable[..., Any]:
         return json.loads(hikidashi(*arguments, "--json", cwd=cwd, code=code, timeout=timeout).stdout)
 
     return call
-
-
-@pytest.fixture(scope="module")
-def run() -> Iterator[Commands]:
-    """The command line, in forked processes."""
-    with Commands() as commands:
-        yield commands

@@ -15,32 +15,31 @@ from tests.support.project import Project, python_environ
 STARTERS, EXTRACTORS, NUMBERS = 50, 6, 60
 
 
-def test_fifty_starters_make_one_run_at_a_time_and_lose_nothing(tmp_path: Path) -> None:
-    with Commands() as run:
-        project = Project.made(tmp_path / "shop", run)
-        for start in range(0, NUMBERS, 10):
-            project.keep(project.choices(f"early {start}", range(start, start + 10)))
-        run("extract", "--no-consolidate", cwd=project.root)
-        late = range(NUMBERS, NUMBERS + 10 * EXTRACTORS)
-        for start in late[::10]:
-            project.keep(project.choices(f"late {start}", range(start, start + 10)))
-        # Two that have the whole way from the shell to go, and 54 that start at one moment.
-        slow = [_from_the_shell(project.root, "consolidate", "--json") for _ in range(2)]
-        ended = run.race(
-            [(["consolidate", "--json"], project.root)] * STARTERS
-            + [(["extract", "--no-consolidate", "--json"], project.root)] * EXTRACTORS
-        )
-        reports = [(one.expect(None).code, one.json()) for one in ended[:STARTERS]]
-        assert [one.expect(None).code for one in ended[STARTERS:]] == [0] * EXTRACTORS
-        reports += [_report(process) for process in slow]
-        _assert_said(reports)
-        _assert_one_run_at_a_time(project, {str(r["run_id"]) for _, r in reports if r["outcome"] == "done"})
-        # What arrived too late for those is consumed by a next run.
-        last = run("consolidate", "--drain", "--json", cwd=project.root).json()
-        assert last["remaining"] == 0
-        project.assert_whole([*range(NUMBERS), *late])
-        assert set(project.states().values()) == {"consumed"}
-        assert len(project.states()) == NUMBERS + len(late)
+def test_fifty_starters_make_one_run_at_a_time_and_lose_nothing(tmp_path: Path, run: Commands) -> None:
+    project = Project.made(tmp_path / "shop", run)
+    for start in range(0, NUMBERS, 10):
+        project.keep(project.choices(f"early {start}", range(start, start + 10)))
+    run("extract", "--no-consolidate", cwd=project.root)
+    late = range(NUMBERS, NUMBERS + 10 * EXTRACTORS)
+    for start in late[::10]:
+        project.keep(project.choices(f"late {start}", range(start, start + 10)))
+    # Two that have the whole way from the shell to go, and 54 that start at one moment.
+    slow = [_from_the_shell(project.root, "consolidate", "--json") for _ in range(2)]
+    ended = run.race(
+        [(["consolidate", "--json"], project.root)] * STARTERS
+        + [(["extract", "--no-consolidate", "--json"], project.root)] * EXTRACTORS
+    )
+    reports = [(one.expect(None).code, one.json()) for one in ended[:STARTERS]]
+    assert [one.expect(None).code for one in ended[STARTERS:]] == [0] * EXTRACTORS
+    reports += [_report(process) for process in slow]
+    _assert_said(reports)
+    _assert_one_run_at_a_time(project, {str(r["run_id"]) for _, r in reports if r["outcome"] == "done"})
+    # What arrived too late for those is consumed by a next run.
+    last = run("consolidate", "--drain", "--json", cwd=project.root).json()
+    assert last["remaining"] == 0
+    project.assert_whole([*range(NUMBERS), *late])
+    assert set(project.states().values()) == {"consumed"}
+    assert len(project.states()) == NUMBERS + len(late)
 
 
 def _from_the_shell(folder: Path, *arguments: str) -> subprocess.Popen[str]:

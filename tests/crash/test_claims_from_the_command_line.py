@@ -21,17 +21,28 @@ from hikidashi.staging.processes import SYSTEM_PROCESSES
 from hikidashi.times import format_time, now
 from hikidashi.ulid import random_ulid
 from tests.support.commands import Commands
+from tests.support.prepared import Prepared, prepare
 from tests.support.project import Project
 
 NUMBERS = range(2)
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory, run: Commands) -> Prepared:
+    """Two entries are staged."""
+
+    def make(root: Path) -> Project:
+        project = Project.made(root, run)
+        project.keep(project.choices("one", NUMBERS))
+        run("extract", "--no-consolidate", cwd=project.root)
+        return project
+
+    return prepare(tmp_path_factory, run, make)
+
+
 @pytest.fixture
-def project(tmp_path: Path, run: Commands) -> Project:
-    project = Project.made(tmp_path / "shop", run)
-    project.keep(project.choices("one", NUMBERS))
-    run("extract", "--no-consolidate", cwd=project.root)
-    return project
+def project(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> Project:
+    return prepared.project(monkeypatch)
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import Commands, Ended
+from tests.support.crossed import crossed
+from tests.support.prepared import Prepared, prepare
 from tests.support.project import Project
 
 NUMBERS = range(2)
@@ -41,25 +43,54 @@ def _with_sessions(root: Path, run: Commands) -> Project:
     return project
 
 
-def _staged(root: Path, run: Commands) -> Project:
-    project = _with_sessions(root, run)
-    run("extract", "--no-consolidate", cwd=project.root)
-    return project
+@pytest.fixture(scope="module")
+def unread(tmp_path_factory: pytest.TempPathFactory, run: Commands) -> Prepared:
+    """A session that nobody extracted yet."""
+    return prepare(tmp_path_factory, run, lambda root: _with_sessions(root, run))
+
+
+@pytest.fixture(scope="module")
+def staged(tmp_path_factory: pytest.TempPathFactory, run: Commands) -> Prepared:
+    """Its entries, in staging."""
+
+    def make(root: Path) -> Project:
+        project = _with_sessions(root, run)
+        run("extract", "--no-consolidate", cwd=project.root)
+        return project
+
+    return prepare(tmp_path_factory, run, make)
 
 
 REFUSALS = [(errno.ENOSPC, "the disk is full; free some space"), (errno.EROFS, "read-only; remount it writable")]
 
+#: For `extract`: what the disk says, once or from there on, the first step that meets it and each how-many-th after it.
+AT_EXTRACT = [
+    pytest.param(*REFUSALS[0], False, 0, 2, id="full-once"),
+    pytest.param(*REFUSALS[1], True, 1, 2, id="read-only-from-there-on"),
+    *(
+        pytest.param(*refusal, for_ever, 0, 1, marks=pytest.mark.slow, id=f"{name}-{how_long}-at-every-step")
+        for refusal, name in zip(REFUSALS, ("full", "read-only"), strict=True)
+        for for_ever, how_long in ((False, "once"), (True, "from-there-on"))
+    ),
+]
 
-@pytest.mark.parametrize("for_ever", [False, True], ids=["once", "from-there-on"])
-@pytest.mark.parametrize(("number", "mend"), REFUSALS, ids=["full", "read-only"])
+
+@pytest.mark.parametrize(("number", "mend", "for_ever", "first", "every"), AT_EXTRACT)
 def test_extract_loses_nothing_at_any_write(
-    tmp_path: Path, run: Commands, number: int, mend: str, for_ever: bool
+    unread: Prepared,
+    run: Commands,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    mend: str,
+    for_ever: bool,
+    first: int,
+    every: int,
 ) -> None:
-    pilot = _with_sessions(tmp_path / "pilot", run)
+    pilot = unread.project(monkeypatch)
     steps = _steps(run("extract", "--no-consolidate", cwd=pilot.root, note=True))
     assert steps > 4 * len(NUMBERS)
-    for step in range(steps):
-        project = _with_sessions(tmp_path / f"at-{step}", run)
+    for step in range(first, steps, every):
+        project = unread.project(monkeypatch)
         ended = run(
             *("extract", "--no-consolidate"), cwd=project.root, refuse=step, errno=number, for_ever=for_ever, code=None
         )
@@ -76,13 +107,13 @@ def test_extract_loses_nothing_at_any_write(
     ids=["full", "read-only", "full-at-every-step"],
 )
 def test_consolidate_loses_nothing_at_any_write(
-    tmp_path: Path, run: Commands, number: int, mend: str, every: int
+    staged: Prepared, run: Commands, monkeypatch: pytest.MonkeyPatch, number: int, mend: str, every: int
 ) -> None:
-    pilot = _staged(tmp_path / "pilot", run)
+    pilot = staged.project(monkeypatch)
     steps = _steps(run("consolidate", cwd=pilot.root, note=True))
     assert steps > 50
     for step in range(0, steps, every):
-        project = _staged(tmp_path / f"at-{step}", run)
+        project = staged.project(monkeypatch)
         ended = run("consolidate", cwd=project.root, refuse=step, errno=number, code=None)
         if ended.code == 0:
             # Only what can be left for later may be passed over: a file that the next run deletes.
@@ -94,11 +125,13 @@ def test_consolidate_loses_nothing_at_any_write(
         assert set(project.states().values()) == {"consumed"}
 
 
-def test_a_disk_that_stays_full_from_any_write_on_loses_nothing(tmp_path: Path, run: Commands) -> None:
-    pilot = _staged(tmp_path / "pilot", run)
+def test_a_disk_that_stays_full_from_any_write_on_loses_nothing(
+    staged: Prepared, run: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pilot = staged.project(monkeypatch)
     steps = _steps(run("consolidate", cwd=pilot.root, note=True))
     for step in range(0, steps, 17):
-        project = _staged(tmp_path / f"at-{step}", run)
+        project = staged.project(monkeypatch)
         ended = run("consolidate", cwd=project.root, refuse=step, for_ever=True, code=None)
         _one_line(ended, "the disk is full")
         run("consolidate", "--drain", cwd=project.root)
@@ -160,8 +193,7 @@ def _fill(place: Path, leave: int) -> Path:
     return file
 
 
-@pytest.mark.parametrize("leave", [0, 4_096, 16_384, 65_536])
-@pytest.mark.parametrize("command", ["init", "extract", "consolidate"])
+@pytest.mark.parametrize(("leave", "command"), crossed([0, 4_096, 16_384, 65_536], ["init", "extract", "consolidate"]))
 def test_a_really_full_disk_is_said_in_one_line_and_loses_nothing(
     small_disk: Path, run: Commands, command: str, leave: int
 ) -> None:
@@ -184,8 +216,10 @@ def test_a_really_full_disk_is_said_in_one_line_and_loses_nothing(
     project.assert_whole(range(30))
 
 
-def test_a_read_only_workspace_is_said_in_one_line(tmp_path: Path, run: Commands) -> None:
-    project = _staged(tmp_path / "shop", run)
+def test_a_read_only_workspace_is_said_in_one_line(
+    staged: Prepared, run: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = staged.project(monkeypatch)
     project.keep(project.choices("two", range(2, 5)))
     unmount = _mounted("--bind", str(project.root), at=project.root)
     try:

@@ -9,22 +9,33 @@ import pytest
 from hikidashi.records.history import History
 from hikidashi.worker.bench import CHECKPOINTS
 from tests.support.commands import Commands
+from tests.support.crossed import crossed
+from tests.support.prepared import Prepared, prepare
 from tests.support.project import Project
 
 SUMMARY = "memory/summary.md"
 WORDS = "Ann: the ports are agreed with the network people.\n"
 
 
-@pytest.fixture
-def project(tmp_path: Path, run: Commands) -> Project:
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory, run: Commands) -> Prepared:
     """One record of an earlier run, and entries that will change the summary and add records."""
-    project = Project.made(tmp_path / "shop", run)
-    project.keep(project.choices("one", range(2)))
-    run("extract", "--no-consolidate", cwd=project.root)
-    run("consolidate", cwd=project.root)
-    project.keep(project.choices("two", range(2, 4)))
-    run("extract", "--no-consolidate", cwd=project.root)
-    return project
+
+    def make(root: Path) -> Project:
+        project = Project.made(root, run)
+        project.keep(project.choices("one", range(2)))
+        run("extract", "--no-consolidate", cwd=project.root)
+        run("consolidate", cwd=project.root)
+        project.keep(project.choices("two", range(2, 4)))
+        run("extract", "--no-consolidate", cwd=project.root)
+        return project
+
+    return prepare(tmp_path_factory, run, make)
+
+
+@pytest.fixture
+def project(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> Project:
+    return prepared.project(monkeypatch)
 
 
 def _record(project: Project, number: int) -> str:
@@ -39,8 +50,9 @@ def _versions(project: Project, path: str) -> str:
 MOMENTS = [name for name in CHECKPOINTS if name.startswith(("run:", "publish:")) and name != "run:clean-up-published"]
 
 
-@pytest.mark.parametrize("name", MOMENTS)
-@pytest.mark.parametrize("which", ["a record that the run leaves alone", "the summary that it writes"])
+@pytest.mark.parametrize(
+    ("name", "which"), crossed(MOMENTS, ["a record that the run leaves alone", "the summary that it writes"])
+)
 def test_an_edit_at_any_moment_of_a_run_survives(project: Project, run: Commands, name: str, which: str) -> None:
     path = SUMMARY if which == "the summary that it writes" else _record(project, 0)
     run("consolidate", cwd=project.root, append_at=name, append_to=str(project.home / path), append=f"\n{WORDS}")
@@ -58,8 +70,10 @@ def test_an_edit_at_any_moment_of_a_run_survives(project: Project, run: Commands
     assert "person" in {commit.author for commit in History(project.workspace.history).log()}
 
 
-@pytest.mark.parametrize("name", [name for name in CHECKPOINTS if name.startswith("publish:")])
-@pytest.mark.parametrize("which", ["left alone", "written", "new"])
+@pytest.mark.parametrize(
+    ("name", "which"),
+    crossed([name for name in CHECKPOINTS if name.startswith("publish:")], ["left alone", "written", "new"]),
+)
 def test_an_edit_between_a_crash_and_its_recovery_survives(
     project: Project, run: Commands, name: str, which: str
 ) -> None:

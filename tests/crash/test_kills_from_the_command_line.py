@@ -16,6 +16,7 @@ from hikidashi.records.history import History
 from hikidashi.times import now
 from hikidashi.worker.bench import CHECKPOINTS as RUN
 from tests.support.commands import Commands
+from tests.support.prepared import Prepared, prepare
 from tests.support.project import Project
 
 #: Two sessions: the first is extracted before, so that a run has something to merge with, the second is what dies.
@@ -25,19 +26,31 @@ BEFORE, NUMBERS = range(2), range(2, 5)
 TAKING_BACK = {"recover:journal-read", "recover:file-taken-back", "recover:taken-back"}
 
 
-def _prepared(root: Path, run: Commands) -> Project:
-    project = Project.made(root, run)
-    project.keep(project.choices("one", BEFORE))
-    run("extract", "--no-consolidate", cwd=project.root)
-    run("consolidate", cwd=project.root)
-    two = project.choices("two", NUMBERS)
-    two.runs("git commit -am ports", "[main 0fedcba] Set the ports\n 1 file changed")
-    project.keep(two)
-    # Another process's call that waits in the queue, which is two of the steps.
-    with FileLock(project.workspace.extract_lock):
-        queued = run("extract", "--no-consolidate", cwd=project.root)
-        assert "Another extraction is at work" in queued.out
-    return project
+@pytest.fixture(scope="module")
+def unread(tmp_path_factory: pytest.TempPathFactory, run: Commands) -> Prepared:
+    """A record of an earlier run, and a session and a queue that wait for an extraction."""
+
+    def make(root: Path) -> Project:
+        project = Project.made(root, run)
+        project.keep(project.choices("one", BEFORE))
+        run("extract", "--no-consolidate", cwd=project.root)
+        run("consolidate", cwd=project.root)
+        two = project.choices("two", NUMBERS)
+        two.runs("git commit -am ports", "[main 0fedcba] Set the ports\n 1 file changed")
+        project.keep(two)
+        # Another process's call that waits in the queue, which is two of the steps.
+        with FileLock(project.workspace.extract_lock):
+            queued = run("extract", "--no-consolidate", cwd=project.root)
+            assert "Another extraction is at work" in queued.out
+        return project
+
+    return prepare(tmp_path_factory, run, make)
+
+
+@pytest.fixture(scope="module")
+def staged(unread: Prepared, run: Commands) -> Prepared:
+    """The same, extracted."""
+    return unread.then(lambda project: run("extract", "--no-consolidate", cwd=project.root))
 
 
 def _finished(project: Project) -> None:
@@ -60,8 +73,10 @@ def _assert_nothing_is_taken_for_a_persons(project: Project) -> None:
     assert {diff.path for commit in by_people for diff in history.diff(commit.id)} <= {"memory/workflow/notes.md"}
 
 
-def test_every_checkpoint_is_passed_by_the_commands_that_are_killed_there(tmp_path: Path, run: Commands) -> None:
-    project = _prepared(tmp_path / "shop", run)
+def test_every_checkpoint_is_passed_by_the_commands_that_are_killed_there(
+    unread: Prepared, run: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = unread.project(monkeypatch)
     extracted = run("extract", "--no-consolidate", cwd=project.root, note=True).passed
     consolidated = run("consolidate", "--drain", cwd=project.root, note=True).passed
     assert set(EXTRACT) <= set(extracted)
@@ -75,9 +90,9 @@ def test_every_checkpoint_is_passed_by_the_commands_that_are_killed_there(tmp_pa
 
 @pytest.mark.parametrize("name", EXTRACT)
 def test_an_extraction_killed_at_any_checkpoint_is_finished_by_the_next(
-    tmp_path: Path, run: Commands, name: str
+    unread: Prepared, run: Commands, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    project = _prepared(tmp_path / "shop", run)
+    project = unread.project(monkeypatch)
     assert run("extract", "--no-consolidate", cwd=project.root, kill_at=name, code=None).killed
     run("extract", "--no-consolidate", cwd=project.root)
     project.assert_whole([*BEFORE, *NUMBERS])
@@ -86,10 +101,9 @@ def test_an_extraction_killed_at_any_checkpoint_is_finished_by_the_next(
 
 @pytest.mark.parametrize("name", [name for name in RUN if name not in TAKING_BACK])
 def test_a_consolidation_killed_at_any_checkpoint_is_finished_by_the_next(
-    tmp_path: Path, run: Commands, name: str
+    staged: Prepared, run: Commands, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    project = _prepared(tmp_path / "shop", run)
-    run("extract", "--no-consolidate", cwd=project.root)
+    project = staged.project(monkeypatch)
     _edit(project, "memory/workflow/notes.md", "Ours.\n")
     _leave_a_done_request(project)
     assert run("consolidate", cwd=project.root, kill_at=name, code=None).killed
@@ -98,9 +112,10 @@ def test_a_consolidation_killed_at_any_checkpoint_is_finished_by_the_next(
 
 
 @pytest.mark.parametrize("name", sorted(TAKING_BACK))
-def test_taking_back_killed_at_any_checkpoint_is_finished_by_the_next(tmp_path: Path, run: Commands, name: str) -> None:
-    project = _prepared(tmp_path / "shop", run)
-    run("extract", "--no-consolidate", cwd=project.root)
+def test_taking_back_killed_at_any_checkpoint_is_finished_by_the_next(
+    staged: Prepared, run: Commands, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    project = staged.project(monkeypatch)
     before = project.tree()
     assert run("consolidate", cwd=project.root, kill_at="publish:file-replaced", occurrence=3, code=None).killed
     written = [path for path, data in project.tree().items() if before.get(path) != data]
@@ -116,13 +131,14 @@ def test_taking_back_killed_at_any_checkpoint_is_finished_by_the_next(tmp_path: 
         assert project.applied(number) >= 1, number
 
 
-def test_twelve_kills_at_random_moments_in_a_row_lose_nothing(tmp_path: Path, run: Commands) -> None:
+@pytest.mark.parametrize("kills", [6, pytest.param(50, marks=pytest.mark.slow)])
+def test_kills_at_random_moments_in_a_row_lose_nothing(tmp_path: Path, run: Commands, kills: int) -> None:
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}")
     chance = random.Random(seed)
     project = Project.made(tmp_path / "shop", run)
     session, killed, numbers = project.choices("one", range(2)), 0, 2
-    for _ in range(12):
+    for _ in range(kills):
         path = project.keep(session)
         command = ("extract", "--no-consolidate") if chance.random() < 0.4 else ("consolidate", "--drain")
         killed += run(*command, cwd=project.root, kill_after=chance.uniform(0.0, 0.2), code=None).killed
@@ -133,7 +149,7 @@ def test_twelve_kills_at_random_moments_in_a_row_lose_nothing(tmp_path: Path, ru
             f"port {9000 + numbers} for service{numbers}",
         )
         numbers += 1
-    print(f"{killed} of 12 were killed before they ended")
+    print(f"{killed} of {kills} were killed before they ended")
     project.keep(session)
     assert path.exists()
     run("extract", "--no-consolidate", cwd=project.root)

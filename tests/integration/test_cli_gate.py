@@ -557,18 +557,17 @@ def test_of_a_large_import_the_first_lines_are_left(
 # -- in real processes
 
 
-def test_six_people_who_approve_one_candidate_write_one_fact(project: Path) -> None:
-    with Commands() as run:
-        for number in range(4):
-            name = seen(project, f"deploy:n{number}")
-            ended = run.race([(["approve", name, "--json"], project)] * 6)
-            assert {one.code for one in ended} <= {0, 16}, ended
-            done = [one.json() for one in ended if one.code == 0]
-            assert sum(len(answer["approved"]) for answer in done) == 1
-            assert all(answer["missed"] == [name] for answer in done if not answer["approved"])
-            found = fact(project, f"deploy:n{number}")
-            assert found is not None
-            assert found["version"] == 1
+def test_six_people_who_approve_one_candidate_write_one_fact(project: Path, run: Commands) -> None:
+    for number in range(2):
+        name = seen(project, f"deploy:n{number}")
+        ended = run.race([(["approve", name, "--json"], project)] * 6)
+        assert {one.code for one in ended} <= {0, 16}, ended
+        done = [one.json() for one in ended if one.code == 0]
+        assert sum(len(answer["approved"]) for answer in done) == 1
+        assert all(answer["missed"] == [name] for answer in done if not answer["approved"])
+        found = fact(project, f"deploy:n{number}")
+        assert found is not None
+        assert found["version"] == 1
 
 
 def _real(project: Path, *command: str, **environ: str) -> Detached:

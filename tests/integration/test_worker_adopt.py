@@ -351,7 +351,7 @@ def test_a_hostile_clone_is_inert_until_trust_and_then_only_its_records_are_take
         "workspace.sqlite",
     }
     with opened(workspace) as connection:
-        assert connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'facts'").fetchone()[0] == 0
+        assert connection.execute("SELECT count(*) FROM facts").fetchone()[0] == 0
         assert connection.execute("SELECT count(*) FROM entries").fetchone()[0] == 0
         assert connection.execute("SELECT count(*) FROM protected").fetchone()[0] == 0
     assert list(workspace.staging.iterdir()) == [workspace.quarantine]

@@ -1,10 +1,10 @@
 """The command line in processes of their own, forked from one that has imported everything already.
 
 A Python start costs half a second, and the disasters of these tests need hundreds of processes. `Commands`
-talks to one server process that forks a child for each command; the child calls `hikidashi.cli.main.main` with
-its own arguments, folder, environment and output, and ends with its exit code. A command may be told to kill
-itself at a checkpoint, to meet a disk that refuses at the n-th write, or to see another time: the child
-arranges that around the program, which knows nothing of it.
+talks to one server process that has gone the whole way once and forks a child for each command; the child calls
+`hikidashi.cli.main.main` with its own arguments, folder, environment and output, and ends with its exit code. A
+command may be told to kill itself at a checkpoint, to meet a disk that refuses at the n-th write, or to see another
+time: the child arranges that around the program, which knows nothing of it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import gc
 import importlib
 import json
 import os
@@ -109,6 +110,7 @@ def serve() -> None:
     """The server: one JSON job a line in, one JSON answer a line out."""
     detach()
     _import_all()
+    _warm_up()
     for line in sys.stdin:
         print(json.dumps(_answer(json.loads(line))), flush=True)
 
@@ -119,6 +121,34 @@ def _import_all() -> None:
     for module in pkgutil.walk_packages(hikidashi.__path__, "hikidashi."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+
+
+def _warm_up() -> None:
+    """Go the whole way once, so that what is made at first use is made here and not by each child."""
+    from hikidashi.config.machine import this_machine
+    from tests.support.command import hikidashi, put_demo_sessions
+
+    before = dict(os.environ)
+    with tempfile.TemporaryDirectory() as folder:
+        home, project = Path(folder, "home"), Path(folder, "project")
+        project.mkdir()
+        put_demo_sessions(home, project)
+        os.environ.update(HOME=str(home), USERPROFILE=str(home))
+        for command in (
+            ["init"],
+            ["extract", "--no-consolidate"],
+            ["consolidate"],
+            ["status"],
+            ["lint"],
+            ["log", "-p"],
+        ):
+            ran = hikidashi(*command, cwd=project)
+            assert ran.code == 0, ran
+    os.environ.clear()
+    os.environ.update(before)
+    this_machine.cache_clear()  # it is another home's
+    gc.collect()
+    gc.freeze()  # the children need not copy what they only look at
 
 
 def _answer(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:

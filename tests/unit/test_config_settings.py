@@ -55,11 +55,15 @@ def test_later_layers_win_and_each_value_says_where_it_came_from(workspace: Work
 
 
 @pytest.mark.parametrize("setting", [s for s in SETTINGS if not s.choices], ids=lambda s: s.name)
-def test_every_setting_can_be_set_by_its_variable(setting: object) -> None:
+def test_every_setting_can_be_set_by_its_variable_unless_only_the_file_may(setting: object) -> None:
     from hikidashi.config.defaults import Setting
 
     assert isinstance(setting, Setting)
     text = "some text" if isinstance(setting.default, str) else str(setting.default)
+    if setting.file_only:
+        with pytest.raises(BadSettings, match=f"{setting.variable} is no variable: unset .* may set {setting.name}"):
+            load_settings(None, environ={setting.variable: text})
+        return
     settings = load_settings(None, environ={setting.variable: text})
     assert settings.origin(setting.name) == f"${setting.variable}"
 
