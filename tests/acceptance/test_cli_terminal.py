@@ -15,6 +15,7 @@ from rich.cells import cell_len
 
 from tests.acceptance.terminal import Terminal
 from tests.support.command import hikidashi, put_demo_sessions
+from tests.support.crossed import crossed
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def _shell(line: str, project: Path, **environment: str) -> subprocess.Completed
 
 
 def test_init_says_how_many_sessions_there_are_and_takes_them_on_yes(project: Path) -> None:
-    terminal = Terminal(["init"], project)
+    terminal = Terminal(["init"], project, real=True)
     terminal.wait_for("Extract them now? [Y/n]")
     assert "Found 4 sessions of the last 30 days" in terminal.text
     assert _staged(project) == 0
@@ -83,7 +84,7 @@ def test_a_stranger_s_workspace_is_shown_and_trusted_only_on_a_yes(
 
 
 def test_control_c_at_the_question_leaves_a_whole_workspace(project: Path) -> None:
-    terminal = Terminal(["init"], project)
+    terminal = Terminal(["init"], project, real=True)
     terminal.wait_for("[Y/n]")
     terminal.type("\x03")
     assert terminal.close(pressing="\x03") == 130
@@ -154,12 +155,13 @@ def test_a_full_disk_behind_standard_output(project: Path) -> None:
         assert ran.stderr == b"error: cannot write the output (No space left on device): send it to another place\n"
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "euc_jp"])
-def test_an_encoding_without_our_characters(worked: Path, encoding: str) -> None:
-    ran = _shell("hk show last", worked, PYTHONIOENCODING=encoding)
+@pytest.mark.parametrize(("encoding", "line"), crossed(["ascii", "euc_jp"], ["hk show last", "hk status --json"]))
+def test_an_encoding_without_our_characters(worked: Path, encoding: str, line: str) -> None:
+    ran = _shell(line, worked, PYTHONIOENCODING=encoding)
     assert (ran.returncode, ran.stderr) == (0, b""), ran
-    ran = _shell("hk status --json", worked, PYTHONIOENCODING=encoding)
-    assert json.loads(ran.stdout.decode(encoding))["workspace"] == os.path.realpath(worked)
+    shown = ran.stdout.decode(encoding)
+    if line.endswith("--json"):
+        assert json.loads(shown)["workspace"] == os.path.realpath(worked)
 
 
 def test_control_c_during_an_extraction_loses_nothing(project: Path, tmp_path: Path) -> None:
@@ -185,7 +187,7 @@ def test_control_c_during_an_extraction_loses_nothing(project: Path, tmp_path: P
 
 def test_a_hang_up_is_the_default(project: Path) -> None:
     hikidashi("init", cwd=project)
-    terminal = Terminal(["init"], project)
+    terminal = Terminal(["init"], project, real=True)
     terminal.wait_for("[Y/n]")
     os.kill(terminal._pid, signal.SIGTERM)
     assert terminal.close() == -signal.SIGTERM

@@ -109,13 +109,15 @@ class Commands:
 def serve() -> None:
     """The server: one JSON job a line in, one JSON answer a line out."""
     detach()
-    _import_all()
+    import_all()
     _warm_up()
     for line in sys.stdin:
         print(json.dumps(_answer(json.loads(line))), flush=True)
 
 
-def _import_all() -> None:
+@functools.cache
+def import_all() -> None:
+    """Import every module of the program."""
     import hikidashi
 
     for module in pkgutil.walk_packages(hikidashi.__path__, "hikidashi."):
@@ -187,8 +189,6 @@ def _forked(job: dict[str, Any], wait_at: int, gate: int) -> tuple[int, list[IO[
 
 def _run(job: dict[str, Any], files: list[int]) -> int:
     """In the child: become the command."""
-    from hikidashi.cli.main import main
-
     null = os.open(os.devnull, os.O_RDONLY)
     for target, source in enumerate((null, files[0], files[1])):
         os.dup2(source, target)
@@ -201,9 +201,16 @@ def _run(job: dict[str, Any], files: list[int]) -> int:
     if "kill_after" in job:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         _kill_later(float(job["kill_after"]))
+    with _arranged(job, files[2]):
+        return run_program()
+
+
+def run_program() -> int:
+    """Call the command line with `sys.argv` and give the exit code that the interpreter would end with."""
+    from hikidashi.cli.main import main
+
     try:
-        with _arranged(job, files[2]):
-            main()
+        main()
     except SystemExit as end:
         return int(end.code or 0)
     except BaseException as exc:  # noqa: BLE001  as the interpreter ends a process with it
