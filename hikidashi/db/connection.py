@@ -29,6 +29,7 @@ __all__ = [
     "database_errors",
     "database_name",
     "queries",
+    "quick_writer",
     "read_only",
     "transaction",
 ]
@@ -213,6 +214,24 @@ def _reader(path: Path | str, busy_seconds: float) -> sqlite3.Connection:
     except BaseException:
         connection.close()
         raise
+    return connection
+
+
+def quick_writer(path: Path | str, *, wait_ms: int) -> sqlite3.Connection:
+    """Open an existing database for a small write that a power cut may take, and wait at most that long for others.
+
+    For hooks: nothing is made, no journal mode is set. Raises as `database_errors` says.
+    """
+    with database_errors(path):
+        uri = f"{_uri(path)}?mode=rw"
+        connection = sqlite3.connect(uri, uri=True, timeout=wait_ms / 1000, isolation_level=None)
+        try:
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA secure_delete = ON")
+        except BaseException:
+            connection.close()
+            raise
     return connection
 
 

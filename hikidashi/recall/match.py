@@ -6,8 +6,7 @@
     4. rank     by how much of the turn a fact meets, then type, confidence, use and age; covered ones go (`rank.py`)
     5. fill     the budgets of facts and of rules
 
-Nothing is written here. The answer says which facts the prompt named: `drawer.seen.note_seen` moves their
-`last_seen`, and what was given is an exposure (`usage.events.record`).
+Nothing is written here: `seen.note_turn` does that once the turn has its answer.
 """
 
 from __future__ import annotations
@@ -36,6 +35,8 @@ __all__ = ["MAX_RULES", "RULE_TOKENS", "LeftOut", "Match", "Recalled", "recall",
 MAX_RULES: Final = 8
 RULE_TOKENS: Final = 430
 
+#: So many of the best facts are compared with each other.
+_COMPARED: Final = 16
 #: Facts that are read to see whether they fit into what is left of a budget.
 _TRIED: Final = 3
 
@@ -273,20 +274,24 @@ def _shadowed(found: list[Ranked], workspace: Index, around: _Around) -> list[Ra
     return kept
 
 
-def _speech_of(indexes: Mapping[Scope, Index], facts: Sequence[Ranked]) -> Callable[[Ranked], Speech]:
-    """Gives what a fact speaks of; the bodies are read at the first question."""
-    bodies: dict[tuple[Scope, int], str] = {}
-    known: dict[tuple[Scope, int], Speech] = {}
+def _speech_of(indexes: Mapping[Scope, Index], facts: Sequence[Ranked]) -> Callable[[Ranked], Speech | None]:
+    """Gives what a fact speaks of, None where it is not one of the best; they are read at the first question."""
+    best = [one.fact for one in facts if one.fact.type in ("decision", "fact")][:_COMPARED]
+    known: dict[Brief, Speech] = {}
 
-    def speech(one: Ranked) -> Speech:
-        if not bodies:
+    def speech(one: Ranked) -> Speech | None:
+        if not known:
             for scope, index in indexes.items():
-                ids = [other.fact.id for other in facts if other.fact.scope == scope]
-                bodies.update({(scope, number): body for number, body in index.bodies(ids).items()})
-        place = (one.fact.scope, one.fact.id)
-        if place not in known:
-            known[place] = Speech(one.fact.key, bodies[place])
-        return known[place]
+                some = {fact.id: fact for fact in best if fact.scope == scope}
+                words = index.words(some) if some else {}
+                bodies = index.bodies(some) if some else {}
+                known.update(
+                    {
+                        fact: Speech(fact.key, bodies[number], words.get(number, frozenset()))
+                        for number, fact in some.items()
+                    }
+                )
+        return known.get(one.fact)
 
     return speech
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 
-from hikidashi.drawer.terms import terms
+from hikidashi.drawer.terms import fold, terms
 from hikidashi.recall.judge import Candidate
 from hikidashi.recall.lookup import Brief
 
@@ -30,8 +30,6 @@ _STALE: Final = 0.7
 _ELSEWHERE: Final = 0.9
 _GLOBAL: Final = 0.95
 
-#: So many of the best are compared with each other.
-_COMPARED: Final = 24
 #: The share of words that two facts have in common which speak of one thing.
 _ALIKE: Final = 0.6
 
@@ -50,10 +48,12 @@ class Ranked:
 class Speech:
     """What a fact speaks of."""
 
-    def __init__(self, key: str, body: str) -> None:
-        self.words: Final = terms(body)
-        #: What its key names and its body says.
-        self.subject: Final = self.words & terms(key)
+    def __init__(self, key: str, body: str, words: frozenset[str]) -> None:
+        folded = fold(body)
+        named = terms(key)
+        #: What its key names and its body says, and all that its body says (`words` are those of both).
+        self.subject: Final = {word for word in named if word in folded}
+        self.words: Final = words - (named - self.subject)
 
 
 def weight_of(fact: Brief, *, now: datetime, machine_id: str) -> float:
@@ -78,12 +78,12 @@ def in_order(found: Sequence[Ranked]) -> list[Ranked]:
 
 
 def parted(
-    found: Sequence[Ranked], speech_of: Callable[[Ranked], Speech]
+    found: Sequence[Ranked], speech_of: Callable[[Ranked], Speech | None]
 ) -> tuple[list[Ranked], list[tuple[Ranked, str]]]:
     """The facts (no rules) in their order, and those that go, each with why.
 
     Two facts that speak of one thing stay together, the newer one first: one of them may contradict the other, and
-    who reads them must see both.
+    who reads them must see both. `speech_of` gives what one of the best facts speaks of, None for the others.
     """
     named = [one for one in found if one.candidate.named or one.exact] or [one for one in found if one.candidate.around]
     named_at = frozenset().union(*(one.candidate.at for one in named), frozenset())
@@ -95,7 +95,7 @@ def parted(
     for one in found:
         if one.fact in is_named:
             better = next((other for other in alike.values() if _covers(other, one)), None)
-            if better is None or (_says(one) and _alike(speech_of(one), speech_of(better))):
+            if better is None or _alike(one, better, speech_of):
                 kept.append(one)
             else:
                 gone.append((one, f"`{better.fact.key}` meets more of it"))
@@ -145,17 +145,15 @@ def _nearest(by_words: list[Ranked]) -> tuple[list[Ranked], list[Ranked]]:
     return near[:MAX_BY_WORDS], near[MAX_BY_WORDS:] + far
 
 
-def _side_by_side(kept: list[Ranked], speech_of: Callable[[Ranked], Speech]) -> list[Ranked]:
+def _side_by_side(kept: list[Ranked], speech_of: Callable[[Ranked], Speech | None]) -> list[Ranked]:
     """What speaks of one thing together, where its best stands, the newest first."""
     order: list[Ranked] = []
     placed: set[Brief] = set()
     for number, first in enumerate(kept):
         if first.fact in placed:
             continue
-        alike = [first]
-        if _says(first) and number < _COMPARED:
-            others = (one for one in kept[number + 1 : _COMPARED] if _says(one) and one.fact not in placed)
-            alike += [one for one in others if _alike(speech_of(first), speech_of(one))]
+        others = (one for one in kept[number + 1 :] if one.fact not in placed and _alike(first, one, speech_of))
+        alike = [first, *others]
         placed.update(one.fact for one in alike)
         alike.sort(key=lambda one: one.fact.key)
         alike.sort(key=lambda one: (one.exact, one.fact.updated_at), reverse=True)
@@ -163,8 +161,11 @@ def _side_by_side(kept: list[Ranked], speech_of: Callable[[Ranked], Speech]) -> 
     return order
 
 
-def _alike(one: Speech, other: Speech) -> bool:
+def _alike(one: Ranked, other: Ranked, speech_of: Callable[[Ranked], Speech | None]) -> bool:
     """Whether two facts say the same of the same thing, but for a word or two: a "not", another number."""
-    if len(one.words & other.words) < _ALIKE * len(one.words | other.words):
+    if not (_says(one) and _says(other)):
         return False
-    return one.subject <= other.words and other.subject <= one.words
+    said, also = speech_of(one), speech_of(other)
+    if said is None or also is None or len(said.words & also.words) < _ALIKE * len(said.words | also.words):
+        return False
+    return said.subject <= also.words and also.subject <= said.words

@@ -182,6 +182,19 @@ def test_a_prompt_of_a_megabyte_is_cut_and_answered_at_once(small: Filled) -> No
         assert time.process_time() - start < 0.5
 
 
+PASTE = "2026-05-01 INFO deploy of lantern: container push, orders database, port open, cdn ok, weasyprint idle\n" * 9
+
+
+def test_what_is_pasted_into_a_prompt_names_nothing_but_start_and_end_do(small: Filled) -> None:
+    around = (
+        "Look at this please, the colours on the second page come out wrong since yesterday and I do not see why. " * 3
+    )
+    assert small.keys(f"{around}\n{PASTE}\n{around}") == []
+    assert small.keys(f"deploy it\n{around}\n{PASTE}\n{around}") == ["deploy:lantern"]
+    assert small.keys(f"{around}\n{PASTE}\n{around}\nデプロイして") == ["deploy:lantern"]
+    assert small.keys(f"{around}\n{PASTE} deploy:lantern {PASTE}\n{around}") == ["deploy:lantern"]
+
+
 # -- two facts that contradict
 
 

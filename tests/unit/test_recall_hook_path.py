@@ -20,8 +20,10 @@ from hikidashi.recall.inject import block
 from hikidashi.recall.match import recall
 from hikidashi.recall.question import Question
 import hikidashi.recall.start
+from hikidashi.recall.seen import note_turn
 drawers = {"workspace": read_only(sys.argv[2])}
 found = recall(Question(sys.argv[3]), drawers, top_k=5, max_tokens=600, now=datetime.now(UTC))
+assert note_turn(found, {"workspace": sys.argv[2]}, session_id="s", via="hook", at=datetime.now(UTC)) == []
 text = block([match.fact for match in found.facts], [], now=datetime.now(UTC), machine_id="")
 print(json.dumps({"text": text, "modules": sorted(sys.modules)}))
 """

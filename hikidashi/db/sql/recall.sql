@@ -1,4 +1,5 @@
--- What a turn looks up (design section 9). Reads only; every statement meets an index.
+-- What a turn looks up (design section 9): reads that meet an index each. And, after the turn has its answer, what it
+-- leaves.
 
 -- name: indexed_facts
 SELECT facts FROM recall_words WHERE word = ''
@@ -71,3 +72,12 @@ SELECT rowid, words FROM recall_text WHERE rowid IN (SELECT value FROM json_each
 
 -- name: bodies
 SELECT id, body FROM facts WHERE id IN (SELECT value FROM json_each(:ids))
+
+-- The prompt named these facts: they were asked for. A clock that was set back moves nothing.
+-- name: move_seen
+UPDATE facts SET last_seen = max(last_seen, :at) WHERE id IN (SELECT value FROM json_each(:ids))
+
+-- The session was given these facts without asking.
+-- name: note_exposures
+INSERT INTO usage_events (kind, subject, session_id, via, at)
+SELECT 'exposure', value, :session_id, :via, :at FROM json_each(:subjects)
