@@ -11,7 +11,7 @@ from typing import Final
 from hikidashi.capture.grammar import Invocation
 from hikidashi.capture.toolbox import Call, Tool, Toolbox, is_regex, pattern
 
-__all__ = ["Arguments", "Called", "arguments", "called", "is_call_of", "matches"]
+__all__ = ["Arguments", "Called", "arguments", "called", "is_any_there", "is_call_of", "matches"]
 
 #: `python`, `python3`, `python3.12`: one program.
 _PYTHON: Final = re.compile(r"(?:python|pypy)[\d.]*(?:\.exe)?|py")
@@ -239,6 +239,11 @@ def _only_tells(parsed: Arguments) -> str:
     if parsed.options[-1:] == (("-h", None),) and parsed.text.endswith("-h"):
         return "it asks for help"
     return ""
+
+
+def is_any_there(conditions: tuple[str, ...], tool: Tool, parsed: Arguments) -> bool:
+    """Whether a call holds one of these options, words or `/regexes/`."""
+    return any(_holds(condition, tool, parsed) for condition in conditions)
 
 
 def _holds(condition: str, tool: Tool, parsed: Arguments) -> bool:

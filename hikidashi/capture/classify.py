@@ -13,13 +13,14 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from hikidashi.capture.calls import Called, called, is_call_of
+from hikidashi.capture.checks import check_of
 from hikidashi.capture.evidence import Evidence, Nothing
 from hikidashi.capture.grammar import Invocation, Reading
 from hikidashi.capture.judge import Judgement, LineEnd, judge, line_end
 from hikidashi.capture.passages import Place, cut, one_line
-from hikidashi.capture.promotion import CHAINED, Grown, Step, draft_of, key_of, of_project, sighting_of
+from hikidashi.capture.promotion import CHAINED, OF_PROJECT, Grown, Step, draft_of, key_of, of_project, sighting_of
 from hikidashi.capture.shell import MAX_COMMAND
-from hikidashi.capture.targets import Where, folder_name, main_folder, target_of
+from hikidashi.capture.targets import Where, folder_name, is_scratch, main_folder, target_of
 from hikidashi.capture.told import parsed, told
 from hikidashi.capture.tool_rows import toolbox
 from hikidashi.capture.toolbox import Call, Tool, Toolbox, pattern
@@ -125,7 +126,7 @@ class Promotion:
         shown, why = self._ran(event, line) if line else ([], "")
         if self.explain and line and not any(evidence.outcome == "ok" for evidence in shown):
             why = next((f"{e.tool} {e.outcome}: {e.said}" for e in shown), why)
-            command = cut(one_line(redact(line)), MAX_TOLD)
+            command, why = (cut(one_line(redact(text)), MAX_TOLD) for text in (line, why))
             self.nothings.append(Nothing(line=_call_line(event), command=command, why=why))
         return shown
 
@@ -158,6 +159,9 @@ class Promotion:
             for one, judgement in self._judged(invocation, end, reading):
                 if not judgement.outcome:
                     whys.append(f"{one.tool.name}: {judgement.why}")
+                    continue
+                if one.call.verb in OF_PROJECT and is_scratch(invocation, self._where(event.cwd)):
+                    whys.append(f"{one.tool.name}: it ran in a temporary folder")
                     continue
                 command = told(line)[number]
                 evidence = self._evidence(event, invocation, one, judgement, end, command)
@@ -204,7 +208,7 @@ class Promotion:
             session_id=self._session,
             command=command,
             said=cut(one_line(redact(judgement.said)), _SAID),
-            probe=_probe(one.call, target),
+            probe=check_of(one, invocation, target),
             aliases=one.tool.aliases,
         )
 
@@ -356,12 +360,3 @@ def _same(one: Evidence, other: Evidence) -> bool:
 
 def _search(signs: tuple[str, ...], target: str, output: str) -> bool:
     return any(pattern(sign.replace("{target}", re.escape(target))).search(output) for sign in signs)
-
-
-def _probe(call: Call, target: str) -> tuple[str, ...]:
-    """The words of the check; none where the target cannot safely be one of them."""
-    if not any("{target}" in word for word in call.probe):
-        return call.probe
-    if target.startswith("-") or "[redacted" in target:
-        return ()
-    return tuple(word.replace("{target}", target) for word in call.probe)

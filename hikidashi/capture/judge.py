@@ -15,6 +15,7 @@ from hikidashi.capture.echoed_codes import echoed_code
 from hikidashi.capture.grammar import Invocation, Reading
 from hikidashi.capture.toolbox import Toolbox, found
 from hikidashi.hosts.transcript import Event
+from hikidashi.redact import redact
 
 __all__ = ["Judgement", "LineEnd", "judge", "line_end"]
 
@@ -59,6 +60,9 @@ _BLANK_LINES: Final = re.compile(r"\n(?:[ \t]{0,200}\n){3,}")
 #: Exit codes of a program that Ctrl+C or a `kill` ended, and of `timeout` when the time was up.
 _STOPPED: Final = (130, 143)
 _TIMEOUT: Final = 124
+#: What is left of a word whose beginning was cut off.
+_HALF_WORD: Final = re.compile(r"\A\S+")
+_KEY_BEGINS: Final = "-----BEGIN "
 _NO_OUTPUT: Final = "(Bash completed with no output)"
 
 #: Commands that check and leave no artefact; a task that runs nothing else builds and tests nothing.
@@ -92,7 +96,7 @@ class Judgement:
 
     outcome: Literal["ok", "failed", "denied", ""]
     why: str = ""
-    #: The line of the output that says it.
+    #: The line of the output that says it, whole: who keeps it redacts it first; else `exit code 1`, `an answer`.
     said: str = ""
 
 
@@ -110,8 +114,9 @@ def line_end(event: Event, reading: Reading) -> LineEnd | str:
     guessed = code is None
     if code is None and event.outcome != "unknown":
         code = 0 if event.outcome == "ok" else 1
-    text = _readable(event.text)
-    output = "" if text.strip() == _NO_OUTPUT else _without_echoes(_plain(text), reading)
+    # The lines of a private key are known as such only together, and one of them may come to be quoted.
+    text = _both_ends(redact(event.text) if _KEY_BEGINS in event.text else event.text)
+    output = "" if text.strip() == _NO_OUTPUT else _without_echoes(_readable(_plain(text)), reading)
     if code is None and not output.strip():
         return "nothing tells how it ended"
     if code in _STOPPED or (code == _TIMEOUT and any("timeout" in one.wrappers for one in reading.invocations)):
@@ -127,13 +132,18 @@ def _plain(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
+def _both_ends(text: str) -> str:
+    """What is looked at of an output. The second piece begins with a whole word, for a half one may be a secret's."""
+    if len(text) <= _HEAD + _TAIL:
+        return text
+    return f"{text[:_HEAD]}\n{_HALF_WORD.sub('', text[-_TAIL:])}"
+
+
 def _readable(text: str) -> str:
-    """What is looked at of an output: both its ends, without endless lines and endless blank lines.
+    """An output without endless lines and endless blank lines.
 
     A pattern may take the square of a line's length; nobody's result is in the middle of ten thousand letters.
     """
-    if len(text) > _HEAD + _TAIL:
-        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
     if len(text) > _LONG_LINE:
         lines = text.split("\n")
         if max(map(len, lines)) > _LONG_LINE:
@@ -141,7 +151,7 @@ def _readable(text: str) -> str:
             text = "\n".join(f"{x[: 2 * cut]} … {x[-cut:]}" if len(x) > _LONG_LINE else x for x in lines)
     if " " * 200 in text or "\t" * 200 in text:
         text = _BLANKS.sub(" ", text)
-    return _BLANK_LINES.sub("\n\n\n", text) if "\n\n\n\n" in text or "\n \n \n" in text else text
+    return _BLANK_LINES.sub("\n\n\n", text)
 
 
 def _without_echoes(text: str, reading: Reading) -> str:
@@ -169,7 +179,7 @@ def judge(called: Called, invocation: Invocation, end: LineEnd, reading: Reading
         return _nothing(called.why_nothing)
     refusal = end.refusal
     if refusal and (invocation.words[0] in refusal or "not found" not in refusal):
-        return _nothing(f"the shell refused: {refusal[:80]}")
+        return _nothing(f"the shell refused: {refusal}")
     return _Case(called, invocation, end, reading, box).judged()
 
 
@@ -203,7 +213,7 @@ class _Case:
 
     def judged(self) -> Judgement:
         if self.call.carries and self._arrived():
-            return Judgement(outcome="ok", said=_last_line(self.output) or f"exit code {self.code}")
+            return Judgement(outcome="ok", said=self._arrival())
         denial = found(self.call.denied, self.output)
         if denial is not None and not self.passed:
             return Judgement(outcome="denied", said=signs.line_of(self.output, denial))
@@ -234,6 +244,12 @@ class _Case:
         told = re.search(r"\w", self.output) is not None and self._speaks_alone()
         return told and found(self.call.failed + self.call.denied, self.output) is None
 
+    def _arrival(self) -> str:
+        """How it shows that it got there. What was printed over there is not kept: it may be a file, a customer, a key."""
+        if self.sign is not None:
+            return signs.line_of(self.output, self.sign)
+        return "an answer" if self.code is None else f"exit code {self.code}"
+
     def _speaks_alone(self) -> bool:
         """Whether all that the line printed came through this call."""
         return all(
@@ -260,7 +276,7 @@ class _Case:
         if self.skipped and self.sign is None:
             return "it skipped all its tests"
         empty = found(self.call.nothing, self.output)
-        return "" if empty is None else f"it did nothing: {signs.line_of(self.output, empty)[:80]}"
+        return "" if empty is None else f"it did nothing: {signs.line_of(self.output, empty)}"
 
     def _doubt(self) -> str:
         """Why a call without a failure shows nothing; '' when it shows success."""
@@ -342,5 +358,4 @@ def _tells_failures(words: tuple[str, ...]) -> bool:
 
 
 def _last_line(output: str) -> str:
-    lines = [line for line in output[-2_000:].split("\n") if line.strip()]
-    return " ".join(lines[-1].split())[:300] if lines else ""
+    return " ".join(output.rstrip().rpartition("\n")[2].split())

@@ -13,7 +13,7 @@ from hikidashi.capture.toolbox import Toolbox
 from hikidashi.drawer.fact import CONFIDENCE, MAX_KEY, Draft, Sighting, clean_key
 from hikidashi.source import Source
 
-__all__ = ["Grown", "Step", "draft_of", "key_of", "of_project", "sighting_of"]
+__all__ = ["OF_PROJECT", "Grown", "Step", "draft_of", "key_of", "of_project", "sighting_of"]
 
 #: Characters of a body, of one command in it, and of a proof.
 MAX_BODY: Final = 600
@@ -34,7 +34,7 @@ CHAINED: Final[dict[Verb, frozenset[Verb]]] = {
 }
 
 #: What is done to a project's parts is asked once for the project.
-_OF_PROJECT: Final[frozenset[Verb]] = frozenset({"build", "test", "package"})
+OF_PROJECT: Final[frozenset[Verb]] = frozenset({"build", "test", "package"})
 
 #: How a body begins.
 _TOLD: Final[dict[Verb, str]] = {
@@ -52,11 +52,14 @@ _TOLD: Final[dict[Verb, str]] = {
 }
 
 
-#: Statements that change or destroy data: nothing to repeat when one only wants to know whether it works.
+#: Words of calls that change or destroy something: nothing to repeat when one only wants to know whether it works.
 _HARMS: Final = re.compile(
-    r"\b(?:drop|delete|truncate|flush(?:all|db)?|update|insert|alter|grant|revoke|create|reset)\b",
+    r"\b(?:drop|delete|truncate|flush(?:all|db)?|update|insert|alter|grant|revoke|create|reset|merge|close|remove|rm"
+    r"|destroy|purge|prune|kill|cancel|POST|PUT|PATCH)\b",
     re.IGNORECASE,
 )
+#: What stands for the end of a call that no line of its own tells.
+_NO_LINE: Final = re.compile(r"exit code \d+|an answer")
 _COUNTED: Final = re.compile(r"\b(\d{1,3}(?:,\d{3})+|\d{1,7})(?: tests?)? (?:pass|ok)")
 
 
@@ -97,9 +100,11 @@ class Grown:
 
     def add(self, evidence: Evidence, before: list[Step], *, joins: bool) -> None:
         """Take one more success, and the steps it rests on."""
+        chained = evidence.verb in CHAINED
+        if chained and not joins:
+            self.tools = []  # one way is told of it: this one
         if evidence.tool not in self.tools:
             self.tools.append(evidence.tool)
-        chained = evidence.verb in CHAINED
         name = "" if chained else f"{evidence.tool} {evidence.target}"
         known = self.ways.get(name)
         if joins and known is not None:
@@ -157,7 +162,7 @@ def key_of(verb: Verb, target: str) -> str:
 def of_project(verb: Verb, target: str, root: str) -> str:
     """The target that a key names: of what is built and tested the whole project, whichever part of it was."""
     project, slash, _ = target.partition("/")
-    return project if verb in _OF_PROJECT and slash and project == root else target
+    return project if verb in OF_PROJECT and slash and project == root else target
 
 
 def draft_of(key: str, grown: Grown, box: Toolbox, *, host: str, session_id: str) -> Draft:
@@ -197,7 +202,9 @@ def _body(grown: Grown, ways: list[Way]) -> str:
 
 
 def _proof(grown: Grown, best: Way) -> str:
-    said = f"said `{best.said}`" if best.said else "ended with exit code 0"
+    said = f"said `{best.said}`"
+    if not best.said or _NO_LINE.fullmatch(best.said):
+        said = f"ended with {best.said or 'exit code 0'}"
     times = f", {grown.count} times in that session" if grown.count > 1 else ""
     return cut(one_line(f"`{cut(best.command, 80)}` {said} on {best.at[:10]}{times}"), MAX_PROOF)
 

@@ -230,9 +230,9 @@ def said_false(output: str) -> bool:
 
 
 def line_of(text: str, match: re.Match[str]) -> str:
-    """The line of `text` that a match is about, in one line of at most 300 characters, without what frames it."""
+    """The line of `text` that a match is about, whole (a half secret is none to the redaction), without its frame."""
     found = match.group()
     at = match.start() + len(found) - len(found.lstrip())
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
-    return " ".join(text[start : end if end >= 0 else len(text)].split()).strip(" =-─━*│|")[:300]
+    return " ".join(text[start : end if end >= 0 else len(text)].split()).strip(" =-─━*│|")

@@ -14,7 +14,7 @@ from hikidashi.capture.grammar import Invocation
 from hikidashi.capture.toolbox import pattern
 from hikidashi.redact import redact
 
-__all__ = ["Where", "clean_target", "folder_name", "main_folder", "place_name", "target_of"]
+__all__ = ["Where", "clean_target", "folder_name", "is_scratch", "main_folder", "place_name", "target_of"]
 
 #: Characters of a target at most; a key has room for a verb besides.
 MAX_TARGET: Final = 120
@@ -26,8 +26,19 @@ _SCP_LIKE: Final = re.compile(r"\A(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+):(?!\d+(?:/|
 #: A variable or a command whose value the line does not tell; a placeholder.
 _UNTOLD: Final = re.compile(r"[$`]|<[^>]*>|\{\{|%[A-Za-z_]+%")
 _REMOTE: Final = re.compile(r"^To (\S+)", re.MULTILINE)
+#: What is another one the next time: an image's digest, the number of a pull request, and in a path the first part
+#: that holds a time, a commit or an ID.
+_PASSING: Final = re.compile(
+    r"@sha256:[0-9a-f]{8,}|(?<=[-_.]pr|[-_.]mr)[-_.]?\d+(?=\Z|[./])"
+    r"|/(?:[^/]*[-_.])?(?:(?:19|20)\d\d-?[01]\d-?[0-3]\d(?:[-_T.]?\d[\d.:-]{3,})?Z?|1\d{9}(?:\d{3})?"
+    r"|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=[-_./]|\Z).*\Z"
+)
 #: The forge that people leave out when they name a repository.
 _USUAL_FORGE: Final = "github.com/"
+#: The server of a database in its address, or among the words of a connection.
+_SERVER: Final = re.compile(r"\b\w[\w+]*://(?:[^@/\s]*@)?([\w.-]+)|\bhost=([\w.-]+)")
+#: How the addresses of this machine, of its containers, and of sockets begin.
+_NEAR: Final = ("/", ".", "127.", "0.", "172.17.", "172.18.", "172.19.")
 _LOCAL_HOSTS: Final = ("127.0.0.1", "0.0.0.0", "[::1]", "::1")
 
 
@@ -46,11 +57,26 @@ def target_of(called: Called, invocation: Invocation, output: str, where: Where)
     for finder in (*called.call.target, "project"):
         target = clean_target(_find(finder, called, invocation, output, where), case_blind=called.tool.case_blind)
         if target:
-            if target == "localhost" and called.call.verb == "connect-db":
-                target = f"{called.tool.name}@localhost"  # two databases of one machine are two targets
+            if called.call.verb == "connect-db":
+                target = _database(target, called, invocation)
             elsewhere = invocation.host and finder in ("folder", "project")
             return _on(invocation.host, target) if elsewhere else target
     return clean_target(invocation.host) or called.tool.name
+
+
+def _database(target: str, called: Called, invocation: Invocation) -> str:
+    """A database by its name, with the server before it where that is far away: `shop` is here, too."""
+    if target == "localhost":
+        return f"{called.tool.name}@localhost"  # two databases of one machine are two targets
+    given = (
+        called.arguments.value("-h|--host"),
+        invocation.environ.get("PGHOST"),
+        invocation.environ.get("MYSQL_HOST"),
+    )
+    server = next((host for host in given if host), "") or _group(_SERVER.pattern, called.arguments.text)
+    server = clean_target(server).partition(":")[0]
+    far = "." in server and not server.startswith(_NEAR) and not server.endswith(".localhost")
+    return f"{server}/{target}" if far and server not in target else target
 
 
 def _on(host: str, target: str) -> str:
@@ -114,6 +140,16 @@ def place_name(kind: str, invocation: Invocation, where: Where) -> str:
     return folder_name(folder)
 
 
+#: Where programs and people put what is gone tomorrow.
+_TEMPORARY: Final = re.compile(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders)/|[A-Za-z]:[/\\].*[/\\]Temp[/\\]")
+
+
+def is_scratch(invocation: Invocation, where: Where) -> bool:
+    """Whether a call ran in a temporary folder, though the session's project is in none."""
+    folder = _folder(invocation, where.cwd)
+    return not invocation.host and _TEMPORARY.match(folder) is not None and _TEMPORARY.match(where.root) is None
+
+
 def _folder(invocation: Invocation, cwd: str) -> str:
     """The folder a call ran in, as far as the line and the session tell."""
     given = invocation.folder.rstrip("/")
@@ -151,8 +187,9 @@ def folder_name(folder: str) -> str:
 def clean_target(text: str, *, case_blind: bool = False) -> str:
     """A target as it stands in a key: no scheme, no credentials, no slash at the end, NFC, redacted.
 
-    '' for what names nothing, such as a variable whose value the line does not tell. A target that redaction
-    changes gets a hash of what it was, so that two targets never share a key.
+    '' for what names nothing, such as a variable whose value the line does not tell. Releases, commits, times and
+    pull requests are no part of it: the next one is the same target. A target that is changed by redaction or too
+    long gets a hash of what it was, so that two targets never share a key.
     """
     target = unicodedata.normalize("NFC", text).strip().strip("'\"`").rstrip(".,;:)")
     if not target or target in (".", "..", "/", "~", "-") or _UNTOLD.search(target):
@@ -160,10 +197,11 @@ def clean_target(text: str, *, case_blind: bool = False) -> str:
     plain, told = _plain(target), _plain(redact(target))
     if "[redacted" not in told:  # what was secret stood before the `@`
         told = redact(plain)
-    shown = "".join(c if c.isprintable() and not c.isspace() else "-" for c in told)[:MAX_TARGET]
+    shown = "".join(c if c.isprintable() and not c.isspace() else "-" for c in told)
+    cut, shown = len(shown) > MAX_TARGET, shown[:MAX_TARGET]
     if case_blind:
         shown = shown.lower()
-    if told != plain:
+    if told != plain or cut:
         return f"{shown}-{hashlib.sha256(target.encode('utf-8', 'replace')).hexdigest()[:8]}"
     return shown
 
@@ -179,7 +217,7 @@ def _plain(target: str) -> str:
         scp = _SCP_LIKE.match(target)
         if scp:
             target = f"{scp[1].lower()}/{scp[2].lstrip('/')}"
-    target = target.rstrip("/").removesuffix(".git").rstrip("/")
+    target = _PASSING.sub("", target.rstrip("/").removesuffix(".git")).rstrip("/")
     if target.startswith(_USUAL_FORGE) and target.count("/") >= 2:
         target = target.removeprefix(_USUAL_FORGE)
     for local in _LOCAL_HOSTS:

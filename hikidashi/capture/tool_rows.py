@@ -35,7 +35,7 @@ _CALL_KEYS: Final[Mapping[str, type]] = {
     "verb": str, "match": list, "requires": list, "unless": list, "success": list, "quiet": bool, "exits": list,
     "runs": bool, "piecewise": bool, "carries": bool, "failed": list, "denied": list, "nothing": list, "joins": bool,
     "after_change": bool, "target": list,
-    "probe": list, "confirm": list, "confirm_by": list,
+    "probe": list, "no_probe": list, "confirm": list, "confirm_by": list,
 }  # fmt: skip
 
 
@@ -123,7 +123,7 @@ def _check_regexes(call: Call, where: str) -> None:
     """Compile every regular expression of a row."""
     signs = [*call.success, *call.failed, *call.denied, *call.nothing]
     signs += [sign.replace("{target}", "x") for sign in call.confirm]
-    signs += [text[1:-1] for text in call.requires + call.unless if is_regex(text)]
+    signs += [text[1:-1] for text in call.requires + call.unless + call.no_probe if is_regex(text)]
     signs += [text.partition(":")[2] for text in call.target if text.startswith(("out:", "arg:", "line:", "stdin:"))]
     for sign in signs:
         try:
@@ -187,6 +187,7 @@ def _call(row: Any, own: Mapping[str, tuple[str, ...]], where: str) -> Call:
         after_change=row.get("after_change", False),
         target=_targets(row, where),
         probe=_texts(row, "probe", where) if "probe" in row else own["probe"],
+        no_probe=_conditions(row, "no_probe", where),
         confirm=confirm,
         confirm_by=tuple(tuple(words.split()) for words in confirm_by),
     )

@@ -50,7 +50,9 @@ may have a table in several files: its calls then stand under one name, each wit
                                  `git-remote`, `host`, `folder`, `project`
     after_change = false         true: a restart alone brings nothing new, so it counts only after the session changed
                                  something (an edit, a pull, a copy, a build)
-    probe = ["aws", "…"]         the cheapest harmless check; `{target}` is put in; [] for none
+    probe = ["aws", "…"]         the cheapest harmless check; `{target}` is put in, and for a word `{-p}` the call's
+                                 option with its value if it has one; [] for none
+    no_probe = []                any of these (as in `unless`): the check would ask in another way, so there is none
     confirm = ['…']              the call only counts when a later call of the session shows this (regexes,
                                  `{target}` is put in) …
     confirm_by = ["pm2 list"]    … by one of these programs and sub-commands (`{target}` is put in)
@@ -101,6 +103,7 @@ class Call:
     after_change: bool = False
     target: tuple[str, ...] = ()
     probe: tuple[str, ...] = ()
+    no_probe: tuple[str, ...] = ()
     confirm: tuple[str, ...] = ()
     confirm_by: tuple[tuple[str, ...], ...] = ()
 
@@ -203,8 +206,22 @@ def _signs(box: Toolbox, verb: Verb) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 @lru_cache(maxsize=4_096)
 def pattern(text: str) -> re.Pattern[str]:
-    """A sign, compiled when it is first looked for."""
-    return re.compile(text, re.MULTILINE)
+    """A sign, compiled when it is first looked for.
+
+    What a sign lets stand at the beginning of a line is kept to that line. It is found in the same texts, for the
+    next line has a beginning too; but over the ends of lines, a screen of blanks or frames takes the square of its
+    length, or its cube.
+    """
+    return re.compile(_AT_BEGIN.sub(_in_line, text), re.MULTILINE)
+
+
+#: `^\s*`, `^\W*` and `^(?:\W*`, not in `[^…]`.
+_AT_BEGIN: Final = re.compile(r"(?<![\[\\])\^((?:\(\?:)?)\\([sW])([*+])")
+
+
+def _in_line(match: re.Match[str]) -> str:
+    blanks = r"[^\S\n]" if match[2] == "s" else r"[^\w\n]"
+    return f"^{match[1]}{blanks}{match[3]}"
 
 
 def found(signs: Iterable[str], text: str, *, last: bool = False) -> re.Match[str] | None:

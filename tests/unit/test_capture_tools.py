@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -146,3 +147,18 @@ def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text("[skiff")
     with pytest.raises(CorruptData, match=r"a\.toml is no TOML file"):
         load_toolbox(tmp_path)
+
+
+@pytest.mark.parametrize("sign", [r"^\s*Done$", r"(?i)^\W*done$", r"^(?:\W*state )?Done$", r"^\W+Done$"])
+@pytest.mark.parametrize("text", ["Done", "  Done", "\n\n  > Done\n", "all\n│ Done\n", "x Done", "- \n\n"])
+def test_what_stands_before_a_sign_is_kept_to_its_line(sign: str, text: str) -> None:
+    as_written = re.compile(sign, re.MULTILINE).search(text) is not None
+    assert (pattern(sign).search(text) is not None) == as_written
+
+
+@pytest.mark.parametrize("screen", ["│ │ █▄▀ ──  \n" * 2_000, "  - \n" * 6_000, f"{' ' * 60}\n" * 400])
+def test_a_screen_of_frames_and_blanks_is_read_at_once(screen: str) -> None:
+    began = time.process_time()
+    for sign in (r"^\W*Done (?:in|at) ", r"^\s*Done$", r"^(?:\W*state)?[:= ]+40[13]\s*$"):
+        assert pattern(sign).search(screen) is None
+    assert time.process_time() - began < 1
