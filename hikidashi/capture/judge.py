@@ -245,7 +245,7 @@ class _Case:
         return told and found(self.call.failed + self.call.denied, self.output) is None
 
     def _arrival(self) -> str:
-        """How it shows that it got there. What was printed over there is not kept: it may be a file, a customer, a key."""
+        """How it shows that it got there, without what was printed there: that may be a file, a customer, a key."""
         if self.sign is not None:
             return signs.line_of(self.output, self.sign)
         return "an answer" if self.code is None else f"exit code {self.code}"
