@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from hikidashi.cli.desk import Desk
+from hikidashi.cli.fact_view import ORIGINS
 from hikidashi.cli.output import amount, say, short, shown_time, table
 from hikidashi.drawer.candidates import Candidate
 from hikidashi.drawer.decisions import Edit
@@ -18,15 +19,6 @@ __all__ = ["EVIDENCE_SHOWN", "candidate_form", "show_candidate", "show_change", 
 #: Characters of a text in a list, and sightings shown of one candidate.
 _LISTED: Final = 100
 EVIDENCE_SHOWN: Final = 5
-
-_ORIGINS: Final = {
-    "promotion": "a command that worked",
-    "rule": "your own words",
-    "reflection": "a model's reading of a session",
-    "memory_write": "an agent wrote it",
-    "import": "an import",
-    "command": "a command",
-}
 
 
 def candidate_form(desk: Desk, candidate: Candidate) -> dict[str, Any]:
@@ -93,7 +85,7 @@ def _rows(candidate: Candidate) -> list[tuple[str, str]]:
             else "",
         ),
         ("machine", candidate.machine_name),
-        ("from", _ORIGINS.get(candidate.origin, candidate.origin)),
+        ("from", ORIGINS.get(candidate.origin, candidate.origin)),
     ]
     return [row for row in rows if row[1]]
 

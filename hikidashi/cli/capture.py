@@ -26,9 +26,9 @@ _KEYS_SHOWN = 5
 @click.option("--no-consolidate", is_flag=True, help="Start no consolidation, however much is staged.")
 @json_option
 def extract_command(paths: tuple[Path, ...], no_consolidate: bool, as_json: bool) -> None:
-    """Read sessions and stage what is worth remembering.
+    """Read sessions: propose what they prove, stage what is worth remembering.
 
-    PATH is a transcript or a folder of them, taken whatever its working folder was. Without one: the sessions that
+    What they prove waits for your yes (`hikidashi inbox`). PATH is a transcript or a folder of them, taken whatever its working folder was. Without one: the sessions that
     the host keeps for this workspace. Each is read from where the last reading ended.
     """
     with opened() as here:
@@ -45,7 +45,7 @@ def extract_command(paths: tuple[Path, ...], no_consolidate: bool, as_json: bool
         say(f"A consolidation was started in the background: {background}.")
         say("Next: `hikidashi status` shows how it goes.")
     elif report.new:
-        say("Next: `hikidashi consolidate` works them into the records.")
+        say("Next: `hikidashi consolidate` works the staged entries into the records.")
 
 
 def run_extraction(

@@ -27,8 +27,8 @@ _COMMAND_SHOWN = 100
 def classify_command(paths: tuple[Path, ...], explain: bool, as_json: bool) -> None:
     """Show what sessions prove that can be done. Stores nothing.
 
-    PATH is a transcript or a folder of them. Each candidate comes with the calls that bear it out, by file and line
-    (counted from 0).
+    PATH is a transcript or a folder of them. Each candidate comes with the calls that bear it out, by file and line.
+    In JSON lines count from 0; for people, as editors do, from 1.
     """
     files = explicit_transcripts(paths)
     try:
@@ -68,7 +68,7 @@ def _show(told: Classified, *, explain: bool) -> None:
         table(
             ("where", "why"),
             [
-                (f"{path.name}:{nothing.line}", f"{nothing.why}\n{short(nothing.command, _COMMAND_SHOWN)}")
+                (f"{path.name}:{nothing.line + 1}", f"{nothing.why}\n{short(nothing.command, _COMMAND_SHOWN)}")
                 for path, nothing in told.nothing
             ],
         )
@@ -83,11 +83,11 @@ def _show_candidate(candidate: Candidate) -> None:
     if draft.proof:
         say(f"proof: {draft.proof}", "dim", indent="    ", hang="  ")
     if draft.probe:
-        say(f"probe: {' '.join(draft.probe)}", "dim", indent="    ", hang="  ")
+        say(f"check: {' '.join(draft.probe)}", "dim", indent="    ", hang="  ")
     shown = candidate.sightings[:_EVIDENCE_SHOWN]
     for sighting in shown:
         what = f"{sighting.verb} {sighting.tool}: " if sighting.verb else ""
-        told = f"{Path(sighting.path).name}:{sighting.line}  {what}{short(sighting.told, _COMMAND_SHOWN)}"
+        told = f"{Path(sighting.path).name}:{sighting.line + 1}  {what}{short(sighting.told, _COMMAND_SHOWN)}"
         say(told, "dim", indent="    ", hang="  ")
     if len(candidate.sightings) > len(shown):
         say(f"… and {len(candidate.sightings) - len(shown)} more", "dim", indent="    ")

@@ -10,7 +10,7 @@ import click
 
 from hikidashi.cli.context import opened_drawers
 from hikidashi.cli.fact_search import search_facts
-from hikidashi.cli.fact_view import fact_form, show_fact, show_facts
+from hikidashi.cli.fact_view import ORIGINS, fact_form, show_fact, show_facts
 from hikidashi.cli.output import amount, emit_json, json_option, say, short, shown_time, table
 from hikidashi.config.machine import this_machine
 from hikidashi.config.settings import Settings
@@ -157,7 +157,8 @@ def _show_source(fact: Fact) -> None:
     source = fact.source
     if source:
         lines = source.get("lines") or []
-        where = f", lines {lines[0] + 1} to {lines[-1] + 1}" if lines else ""
+        first, last = (lines[0] + 1, lines[-1] + 1) if lines else (0, 0)
+        where = "" if not lines else f", line {first}" if first == last else f", lines {first} to {last}"
         say()
         say(f"From {source.get('host', 'a host')}, session {source.get('session_id', '?')}{where}.")
 
@@ -192,7 +193,7 @@ def _show_versions(versions: list[FactVersion]) -> None:
     if len(versions) > 1:
         say()
         rows = [
-            (str(version.version), shown_time(version.at), version.origin, version.body)
+            (str(version.version), shown_time(version.at), ORIGINS.get(version.origin, version.origin), version.body)
             for version in reversed(versions[:-1])
         ]
-        table(("version", "written (UTC)", "by", "what it said before"), rows)
+        table(("version", "written (UTC)", "from", "what it said before"), rows)

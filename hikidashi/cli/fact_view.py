@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from hikidashi.cli.output import say, short, shown_time, table
 from hikidashi.config.machine import Machine
 from hikidashi.drawer.fact import Fact, is_elsewhere
 from hikidashi.times import parse_time
 
-__all__ = ["age", "fact_form", "show_fact", "show_facts"]
+__all__ = ["ORIGINS", "age", "fact_form", "show_fact", "show_facts"]
 
 #: Characters of a fact's text in a list.
 _LISTED = 100
+
+#: Aliases shown of one fact: what sessions show comes with more than a hundred, its verb's in all languages.
+_ALIASES_SHOWN = 12
+
+#: Where a fact or a candidate comes from, in words.
+ORIGINS: Final = {
+    "promotion": "a command that worked",
+    "rule": "your own words",
+    "reflection": "a model's reading of a session",
+    "memory_write": "an agent wrote it",
+    "import": "an import",
+    "command": "a command",
+}
 
 
 def fact_form(fact: Fact, machine: Machine) -> dict[str, Any]:
@@ -64,10 +77,17 @@ def show_fact(fact: Fact, machine: Machine, now: datetime) -> None:
         rows.append(("verified", f"{age(fact.last_verified, now)} ago"))
     rows += [
         ("check", shlex.join(fact.probe)),
-        ("also", ", ".join(fact.aliases)),
-        ("written", f"{age(fact.updated_at, now)} ago ({fact.origin})"),
+        ("also", _aliases(fact.aliases)),
+        ("written", f"{age(fact.updated_at, now)} ago"),
+        ("from", ORIGINS.get(fact.origin, fact.origin)),
     ]
     table(("", ""), [row for row in rows if row[1]])
+
+
+def _aliases(aliases: Sequence[str]) -> str:
+    shown = ", ".join(aliases[:_ALIASES_SHOWN])
+    more = len(aliases) - _ALIASES_SHOWN
+    return f"{shown} and {more} more (`--json` has all)" if more > 0 else shown
 
 
 def show_facts(facts: Iterable[Fact], machine: Machine, now: datetime) -> None:

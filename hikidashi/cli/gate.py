@@ -47,16 +47,23 @@ def candidates_command(everything: bool, as_json: bool) -> None:
         if not desk.candidates:
             say("Nothing waits: `hikidashi extract` proposes what your sessions show.")
             return
+        if not shown:
+            say(f"Nothing waits. {desk.put_off} put off: `hikidashi candidates --all` lists them.")
+            return
         show_list(desk, shown)
-        _say_rest(desk, len(waiting) - len(shown))
+        if not everything:
+            _say_rest(len(waiting) - len(shown), desk.put_off)
+        elif desk.put_off:
+            say(f"Put off: the last {desk.put_off}. The inbox leaves them out until their days are over.")
+        take = "take one with `hikidashi approve ID`, or `hikidashi reject ID`."
+        say(f"Next: `hikidashi inbox` goes through them; or {take}" if waiting else f"Next: {take}")
 
 
-def _say_rest(desk: Desk, more: int) -> None:
-    parts = [f"{more} more" if more > 0 else "", f"{desk.put_off} put off" if desk.put_off else ""]
+def _say_rest(more: int, put_off: int) -> None:
+    parts = [f"{more} more" if more > 0 else "", f"{put_off} put off" if put_off else ""]
     counted = " and ".join(filter(None, parts))
     if counted:
         say(f"… and {counted}: `hikidashi candidates --all` lists them.")
-    say("Next: `hikidashi inbox` goes through them; or take one with `hikidashi approve ID`, or `hikidashi reject ID`.")
 
 
 @click.command("approve")

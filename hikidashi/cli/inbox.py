@@ -52,8 +52,10 @@ def inbox_command(as_json: bool) -> None:
         desk.only_person("inbox")
         waiting = desk.candidates[: len(desk.candidates) - desk.put_off]
         if not waiting:
-            put_off = f" {desk.put_off} put off: `hikidashi candidates --all`." if desk.put_off else ""
-            say(f"Nothing waits.{put_off}")
+            if desk.put_off:
+                say(f"Nothing waits. {desk.put_off} put off: `hikidashi candidates --all` lists them.")
+            else:
+                say("Nothing waits: `hikidashi extract` proposes what your sessions show.")
             return
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError(

@@ -25,7 +25,7 @@ __all__ = ["COMMANDS", "cli", "main"]
 COMMANDS: Final = {
     "init": ("setup", "Make a workspace here and offer the sessions of the last 30 days."),
     "trust": ("setup", "Look at a .hikidashi/ that came with a clone or was moved, and adopt its records."),
-    "extract": ("capture", "Read sessions and stage what is worth remembering."),
+    "extract": ("capture", "Read sessions: propose what they prove, stage what is worth remembering."),
     "consolidate": ("consolidate", "Work the staged entries into the records: one pass."),
     "status": ("status", "What waits, what ran last, and why nothing happened if nothing did."),
     "lint": ("inspect", "Check the records."),

@@ -68,7 +68,7 @@ def init_command(shared: bool, yes: bool, as_json: bool) -> None:
     if report:
         show_extraction(report)
         if report.new:
-            say("Next: `hikidashi consolidate` works them into the records.")
+            say("Next: `hikidashi consolidate` works the staged entries into the records.")
     elif count:
         say("Nothing was extracted. When you want it: `hikidashi extract`, then `hikidashi consolidate`.")
     else:

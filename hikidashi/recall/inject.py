@@ -56,6 +56,9 @@ _KNOWN_BY: Final[dict[Origin, str]] = {
     "import": "imported",
 }
 
+#: Of these the source is the session that they were seen in.
+_FROM_SESSIONS: Final = ("promotion", "rule", "reflection")
+
 #: Blanks that do not count as printable.
 _BLANKS: Final = str.maketrans("\t\xa0\u3000", "   ")
 #: Variation selectors count as printable, and can carry text that nobody sees.
@@ -88,7 +91,7 @@ def told(fact: Fact | Note, *, now: datetime, machine_id: str) -> str:
     first, *more = _body(fact)
     lines = [f"- `{_inline(fact.key).replace('`', chr(39))}` ({'; '.join(_about(fact, now, machine_id))}): {first}"]
     lines += [f"    | {line}" for line in more]
-    if fact.proof:
+    if fact.proof and fact.origin != "rule":  # of a rule the line above says whose words it is
         lines.append(f"    proof: {_inline(fact.proof)}")
     if fact.last_failed:
         said = f": {_inline(fact.failure)}" if fact.failure else ""
@@ -106,8 +109,14 @@ def _about(fact: Fact | Note, now: datetime, machine_id: str) -> list[str]:
         about.append(f"worked on {'this machine' if here else _inline(fact.machine_name) or 'another machine'}")
     if fact.last_verified:
         about.append(f"checked on {fact.last_verified[:10]}")
-    about.append(f"{_KNOWN_BY[fact.origin]}, {fact.updated_at[:10]}")
+    about.append(f"{_KNOWN_BY[fact.origin]}, {_known_since(fact)[:10]}")
     return about
+
+
+def _known_since(fact: Fact | Note) -> str:
+    """When it was seen or said, where a session shows that; else when it was written. The day of the yes is neither."""
+    said = fact.source.get("at") if fact.origin in _FROM_SESSIONS else None
+    return str(said or fact.updated_at)
 
 
 def _body(fact: Fact | Note) -> list[str]:

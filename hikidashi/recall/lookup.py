@@ -19,7 +19,7 @@ from hikidashi.recall.question import PROJECT, PROMPT, Item, Voice
 
 TYPE_CHECKING = False  # loading typing costs a hook more than all of this
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Any, Final
 
     from hikidashi.drawer.fact import FactStatus, FactType, Origin, Scope, Trust
 
@@ -140,6 +140,7 @@ class Note:
     machine_id: str
     machine_name: str
     version: int
+    source: dict[str, Any]
     updated_at: str
     last_seen: str
     last_verified: str | None
@@ -148,7 +149,8 @@ class Note:
 
     def __init__(self, row: sqlite3.Row) -> None:
         self.id, self.scope, self.key, self.type, self.status, self.body, self.confidence, *rest = row
-        self.proof, self.trust, self.origin, self.machine_id, self.machine_name, self.version, *times = rest
+        self.proof, self.trust, self.origin, self.machine_id, self.machine_name, self.version, source, *times = rest
+        self.source = json.loads(source)
         self.updated_at, self.last_seen, self.last_verified, self.last_failed, self.failure = times
 
 

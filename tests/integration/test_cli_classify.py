@@ -51,6 +51,8 @@ def test_it_explains_why_the_other_calls_show_nothing(sessions: Path, tmp_path: 
     assert "only tells or pretends" in whys["git push --dry-run origin main"]
     assert "1 failed" in whys["pytest -q | tail -1"]
     text = hikidashi("classify", str(sessions / "one.jsonl"), "--explain", cwd=tmp_path).out
+    lines = {one["command"]: one["line"] for one in ran.json["nothing"]}
+    assert f"one.jsonl:{lines['git status --short'] + 1}  " in text  # as editors count
     assert "push:ann/till" in text
     assert "only tells or pretends" in text
     assert "2 candidates from 1 transcript, 5 shell calls. Nothing was stored." in text

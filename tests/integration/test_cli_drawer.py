@@ -146,6 +146,14 @@ def test_lists_are_narrowed(project: Path) -> None:
     assert "No facts of that kind" in good("facts", "--type", "fact", cwd=project).out
 
 
+def test_of_many_aliases_a_few_are_shown(project: Path) -> None:
+    names = [f"name {number}" for number in range(14)]
+    write(project, "k", "text", "--type", "fact", *(word for name in names for word in ("--alias", name)))
+    text = good("read", "k", cwd=project).out
+    assert "name 11 and 2 more (`--json` has all)" in text
+    assert good("read", "k", "--json", cwd=project).json["fact"]["aliases"] == names
+
+
 def test_a_missing_key_names_near_ones(project: Path) -> None:
     write(project)
     for command in ("read", "why", "retire", "forget"):

@@ -16,6 +16,8 @@ import pytest
 from hikidashi.config.settings import user_file
 from hikidashi.db.connection import connect
 from hikidashi.drawer import person
+from hikidashi.drawer.candidates import waiting
+from hikidashi.drawer.decisions import later
 from hikidashi.drawer.person import MARKERS, Ancestor, Marker
 from tests.secrets_samples import tokens
 from tests.support.candidates import seen
@@ -94,6 +96,29 @@ def test_the_ten_that_matter_are_listed_and_the_rest_counted(project: Path) -> N
 
 def test_nothing_waits(project: Path) -> None:
     assert good("candidates", cwd=project).out.startswith("Nothing waits: `hikidashi extract`")
+
+
+def put_off(project: Path, name: str) -> None:
+    with contextlib.closing(connect(project / ".hikidashi" / "workspace.sqlite")) as connection:
+        (one,) = [candidate for candidate in waiting(connection) if candidate.id == name]
+        assert later(connection, one) is not None
+
+
+def test_what_was_put_off_is_counted_until_it_is_listed(project: Path) -> None:
+    first, other = seen(project), seen(project, "test:harbour")
+    put_off(project, first)
+    text = good("candidates", cwd=project).out
+    assert other in text
+    assert first not in text
+    assert "… and 1 put off: `hikidashi candidates --all` lists them.\nNext: `hikidashi inbox`" in text
+    listed = good("candidates", "--all", cwd=project).out
+    assert listed.index(other) < listed.index(first)
+    assert "candidates --all" not in listed
+    assert "Put off: the last 1." in listed
+    put_off(project, other)
+    nothing = "Nothing waits. 2 put off: `hikidashi candidates --all` lists them.\n"
+    assert good("candidates", cwd=project).out == good("inbox", cwd=project).out == nothing
+    assert "hikidashi inbox" not in good("candidates", "--all", cwd=project).out
 
 
 def test_old_ones_expire_by_the_setting(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,7 +311,7 @@ def test_an_editor_that_is_not_there(project: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_inbox_without_a_terminal_names_the_other_commands(project: Path) -> None:
-    assert good("inbox", cwd=project).out == "Nothing waits.\n"
+    assert good("inbox", cwd=project).out.startswith("Nothing waits: `hikidashi extract`")
     seen(project)
     ran = hikidashi("inbox", cwd=project)
     assert ran.code == 2

@@ -71,7 +71,9 @@ def test_a_fact_says_what_it_is_where_it_worked_and_what_proves_it() -> None:
         ({"last_failed": format_time(NOW), "failure": "AccessDenied"},
          "    but a call of it failed on 2026-05-10: AccessDenied"),
         ({"scope": "global"}, "(capability for all projects;"),
-        ({"type": "rule", "origin": "rule"}, "in the person's words, 2026-04-10"),
+        ({"source": {"at": "2026-04-02T09:00:00.000Z"}}, "seen to work in a session, 2026-04-02)"),
+        ({"origin": "import", "source": {"at": "2026-04-02T09:00:00.000Z"}}, "imported, 2026-04-10)"),
+        ({"type": "rule", "origin": "rule", "proof": ""}, "in the person's words, 2026-04-10"),
         ({"proof": ""}, "npm run dist, then s3 cp"),
     ],
 )  # fmt: skip
@@ -79,6 +81,12 @@ def test_what_is_special_about_a_fact_is_said(values: dict[str, Any], said: str)
     assert said in text(**values)
     assert ("proof:" in text(**values)) == (values.get("proof") != "")
     assert ("this machine" in text(**values)) == ("machine_id" not in values and "type" not in values)
+
+
+def test_of_a_rule_it_is_said_once_whose_words_it_is() -> None:
+    assert text(type="rule", origin="rule", proof="the person's own words", machine_id="", body="Ask first") == (
+        "- `deploy:lantern` (rule; in the person's words, 2026-04-10): Ask first"
+    )
 
 
 def test_lines_of_a_body_cannot_pose_as_lines_of_ours() -> None:

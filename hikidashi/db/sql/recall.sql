@@ -64,7 +64,7 @@ FROM facts WHERE scope = :scope AND key IN (SELECT value FROM json_each(:keys)) 
 
 -- name: note
 SELECT id, scope, key, type, status, body, confidence, proof, trust, origin, machine_id, machine_name, version,
-    updated_at, last_seen, last_verified, last_failed, failure
+    source, updated_at, last_seen, last_verified, last_failed, failure
 FROM facts WHERE id = :id
 
 -- name: words_of_facts
