@@ -33,6 +33,14 @@ CHAINED: Final[dict[Verb, frozenset[Verb]]] = {
     "package": frozenset({"build"}),
 }
 
+#: Much proves that somebody is signed in (`gh pr create`, `kubectl get pods`, `aws s3 ls`). A step towards something
+#: else is only what signs in, or asks who one is.
+_SIGNS_IN: Final = re.compile(
+    r"log-?in|sign-?in|whoami|\bauth|ident(?:ity|ify)|credentials|kubeconfig|account (?:show|set)|assume-?role"
+    r"|verify-pat|configure|get-token|\bcluster config\b",
+    re.IGNORECASE,
+)
+
 #: What is done to a project's parts is asked once for the project.
 OF_PROJECT: Final[frozenset[Verb]] = frozenset({"build", "test", "package"})
 
@@ -70,6 +78,10 @@ class Step:
     verb: Verb
     key: str
     command: str
+
+    def leads_to(self, verb: Verb) -> bool:
+        """Whether a success of `verb` may rest on this one."""
+        return self.verb in CHAINED.get(verb, ()) and (self.verb != "auth" or bool(_SIGNS_IN.search(self.command)))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -111,7 +123,7 @@ class Grown:
             known.commands = list(dict.fromkeys([*known.commands, evidence.command]))
             return
         self.count += 1
-        steps = [step.command for step in before if step.verb in CHAINED.get(evidence.verb, ())]
+        steps = [step.command for step in before if step.leads_to(evidence.verb)]
         way = Way(
             tool=evidence.tool,
             command=evidence.command,

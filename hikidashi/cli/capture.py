@@ -28,8 +28,9 @@ _KEYS_SHOWN = 5
 def extract_command(paths: tuple[Path, ...], no_consolidate: bool, as_json: bool) -> None:
     """Read sessions: propose what they prove, stage what is worth remembering.
 
-    What they prove waits for your yes (`hikidashi inbox`). PATH is a transcript or a folder of them, taken whatever its working folder was. Without one: the sessions that
-    the host keeps for this workspace. Each is read from where the last reading ended.
+    What they prove waits for your yes (`hikidashi inbox`). PATH is a transcript or a folder of them, taken whatever
+    its working folder was. Without one: the sessions that the host keeps for this workspace. Each is read from where
+    the last reading ended.
     """
     with opened() as here:
         report = run_extraction(here, list(paths) or None, quiet=as_json)

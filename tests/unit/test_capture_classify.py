@@ -34,6 +34,7 @@ ROWS: dict[str, Any] = {
             },
             {"verb": "deploy", "match": ["moor"], "success": ["^moored"], "joins": True, "target": ["fixed:pier"]},
             {"verb": "build", "match": ["plank"], "quiet": True},
+            {"verb": "auth", "match": ["login", "list"], "quiet": True, "target": ["fixed:harbour"]},
             {"verb": "test", "match": ["float"], "success": ["^[1-9]\\d* afloat"], "piecewise": True},
             {
                 "verb": "container",
@@ -225,6 +226,17 @@ def test_a_draft_tells_the_chain_that_worked() -> None:
     assert {"deploy", "デプロイ", "dinghy", "skiff", "north"} <= set(deploy.aliases)
     assert (deploy.type, deploy.trust, deploy.origin, deploy.confidence) == ("capability", "tool", "promotion", 0.9)
     assert [(one.line, one.target) for one in sightings] == [(10, "north"), (20, "pier"), (40, "north")]
+
+
+def test_a_look_that_needs_a_login_is_no_step_of_what_follows() -> None:
+    looks = [
+        ok("skiff login", "aboard as ann"),
+        ok("skiff list", "north south"),
+        ok("skiff sail --to north", "landed at north"),
+    ]
+    bodies = {draft.key: draft.body for draft, _ in drafts_of(*looks)}
+    assert set(bodies) == {"auth:harbour", "deploy:north"}
+    assert bodies["deploy:north"].endswith("with skiff: `skiff login`, then `skiff sail --to north`.")
 
 
 def test_a_step_after_another_joins_its_candidate() -> None:
