@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hikidashi.drawer.fact import Draft
 from hikidashi.drawer.gate import Proposal
+from hikidashi.drawer.rescan import Rescanned
 from hikidashi.staging.entry import Entry
 
 __all__ = ["ExtractReport", "FileResult"]
@@ -64,6 +65,8 @@ class ExtractReport:
     candidates: dict[str, str] = field(default_factory=dict)
     #: Keys of facts that calls bore out again.
     borne_out: set[str] = field(default_factory=set)
+    #: What newer redaction rules found in the workspace's drawer.
+    rescanned: Rescanned = field(default_factory=Rescanned)
     #: Entries of an earlier, interrupted extraction whose files were written now.
     recovered: int = 0
     seconds: float = 0.0
@@ -109,6 +112,7 @@ class ExtractReport:
             ],
             "candidates": [{"id": name, "key": key} for name, key in self.candidates.items()],
             "borne_out": sorted(self.borne_out),
+            "redacted": list(self.rescanned.redacted),
             "results": [result.to_dict() for result in self.results],
             "recovered": self.recovered,
             "seconds": round(self.seconds, 3),

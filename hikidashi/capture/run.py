@@ -25,6 +25,7 @@ from hikidashi.config.workspace import remember_worktrees
 from hikidashi.db.connection import database_errors, queries, transaction
 from hikidashi.drawer.decay import decay_if_due
 from hikidashi.drawer.gate import sweep
+from hikidashi.drawer.rescan import rescan_if_due
 from hikidashi.errors import UsageError
 from hikidashi.hosts.registry import HOSTS, recognise, transcripts_under
 from hikidashi.hosts.transcript import Host, SessionFile
@@ -86,6 +87,7 @@ def extract(
     found = explicit_transcripts(paths) if paths is not None else None
     run.take(found, [str(_absolute(path)) for path in paths] if paths is not None else [""])
     if not run.report.queued:
+        run.report.rescanned = rescan_if_due(connection)
         _tend(settings, connection, clock())
     checkpoint("extract:end")
     run.report.seconds = time.monotonic() - began

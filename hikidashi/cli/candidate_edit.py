@@ -15,10 +15,9 @@ from typing import Any, Final, get_args
 
 from hikidashi.atomic import FILE_MODE
 from hikidashi.cli.output import confirmed, note
-from hikidashi.drawer.candidates import Candidate
 from hikidashi.drawer.decisions import Edit, edited
 from hikidashi.drawer.draft import checked
-from hikidashi.drawer.fact import FactType
+from hikidashi.drawer.fact import Draft, FactType
 from hikidashi.errors import HikidashiError, UsageError
 
 __all__ = ["edit_candidate", "form_of", "parse_form"]
@@ -84,20 +83,19 @@ def _string(found: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def edit_candidate(candidate: Candidate) -> Edit | None:
-    """Let the person change a candidate; None when nothing is to be approved: the file was emptied.
+def edit_candidate(proposal: Draft) -> Edit | None:
+    """Let the person change what a yes would write; None when nothing is to be approved: the file was emptied.
 
     What may not be kept (a secret, bad TOML) is said, and on a terminal the same file is opened again. Without one,
     or when the person gives up, raises that error.
     """
-    before = Edit(key=candidate.key, type=candidate.type, body=candidate.body, probe=candidate.probe)
-    text = form_of(before)
+    text = form_of(Edit(key=proposal.key, type=proposal.type, body=proposal.body, probe=proposal.probe))
     while True:
         text = _edited(text)
         try:
             edit = parse_form(text)
             if edit is not None:
-                checked(edited(candidate.draft(), edit))
+                checked(edited(proposal, edit))
         except HikidashiError as exc:
             if not (sys.stdin.isatty() and sys.stdout.isatty()):
                 raise

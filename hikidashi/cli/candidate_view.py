@@ -9,10 +9,9 @@ from typing import Any, Final
 
 from hikidashi.cli.desk import Desk
 from hikidashi.cli.fact_view import ORIGINS
-from hikidashi.cli.output import amount, say, short, shown_time, table
+from hikidashi.cli.output import amount, handful, say, short, shown_time, table
 from hikidashi.drawer.candidates import Candidate
-from hikidashi.drawer.decisions import Edit
-from hikidashi.drawer.fact import Fact, Sighting
+from hikidashi.drawer.fact import Draft, Fact, Sighting
 
 __all__ = ["EVIDENCE_SHOWN", "candidate_form", "show_candidate", "show_change", "show_list"]
 
@@ -66,24 +65,23 @@ def show_candidate(desk: Desk, candidate: Candidate) -> None:
         marks.insert(0, "global")
     say(f"{candidate.id}  {candidate.key}  ({', '.join(marks)})", "bold", hang="       ")
     fact = desk.standing(candidate)
+    proposal = desk.proposal(candidate)
     if fact is None:
         say(candidate.body, indent="    ")
     else:
-        show_change(fact, Edit(key=candidate.key, type=candidate.type, body=candidate.body, probe=candidate.probe))
-    table(("", ""), _rows(candidate))
+        show_change(fact, proposal)
+    table(("", ""), _rows(candidate, proposal))
     _show_evidence(desk.evidence(candidate))
 
 
-def _rows(candidate: Candidate) -> list[tuple[str, str]]:
-    probe = shlex.join(candidate.probe)
+def _rows(candidate: Candidate, proposal: Draft) -> list[tuple[str, str]]:
+    probe = shlex.join(proposal.probe)
+    kind = "It only reads" if candidate.probe else "It stays as it is"
+    told = f"{probe}\n{kind}; `hikidashi verify` runs it, without a shell, in an empty folder."
     rows = [
         ("proof", candidate.proof),
-        (
-            "check",
-            f"{probe}\nIt only reads; `hikidashi verify` runs it, without a shell, in an empty folder."
-            if probe
-            else "",
-        ),
+        ("check", told if probe else ""),
+        ("also", handful(proposal.aliases)),
         ("machine", candidate.machine_name),
         ("from", ORIGINS.get(candidate.origin, candidate.origin)),
     ]
@@ -104,7 +102,7 @@ def _show_evidence(sightings: Sequence[Sighting]) -> None:
         say(f"… and {len(sightings) - EVIDENCE_SHOWN} more", "dim")
 
 
-def show_change(fact: Fact, new: Edit) -> None:
+def show_change(fact: Fact, new: Draft) -> None:
     """Print what a yes would change of a fact: what it says now, and what it would say."""
     retired = ", retired" if fact.status == "retired" else ""
     changes = [(f"now, version {fact.version}{retired}", fact.body, new.body)]
@@ -112,6 +110,8 @@ def show_change(fact: Fact, new: Edit) -> None:
         changes.append(("type", fact.type, new.type))
     if fact.probe != new.probe:
         changes.append(("check", shlex.join(fact.probe) or "none", shlex.join(new.probe) or "none"))
+    if set(fact.aliases) - set(new.aliases):
+        changes.append(("also", handful(fact.aliases), handful(new.aliases)))
     say(f"{fact.key} is in the drawer; a yes replaces it ({changes[0][0]}):", "yellow", indent="    ")
     for name, old, text in changes:
         mark = "" if name == changes[0][0] else f"{name}: "

@@ -9,7 +9,20 @@ import click
 
 from hikidashi.capture.run import ExtractReport, extract
 from hikidashi.cli.context import Opened, opened
-from hikidashi.cli.output import amount, emit_json, json_option, note, plain, say, shown_time, size, table
+from hikidashi.cli.output import (
+    amount,
+    emit_json,
+    handful,
+    json_option,
+    note,
+    plain,
+    say,
+    shown_time,
+    size,
+    table,
+    warn,
+)
+from hikidashi.drawer.rescan import rescan_warning
 from hikidashi.worker.spawn import start_if_due
 
 __all__ = ["extract_command", "run_extraction", "show_extraction"]
@@ -64,7 +77,9 @@ def run_extraction(
         def progress(done: int, total: int, path: Path) -> None:
             bar.update(task, completed=done, total=total)
 
-        return extract(here.workspace, here.settings, here.connection, paths=paths, since=since, progress=progress)
+        report = extract(here.workspace, here.settings, here.connection, paths=paths, since=since, progress=progress)
+    warn(rescan_warning([report.rescanned]))
+    return report
 
 
 def show_extraction(report: ExtractReport) -> None:
@@ -108,8 +123,7 @@ def _show_counts(report: ExtractReport) -> None:
 def _show_candidates(report: ExtractReport) -> None:
     keys = list(report.candidates.values())
     if keys:
-        more = f" and {len(keys) - _KEYS_SHOWN} more" if len(keys) > _KEYS_SHOWN else ""
         waits = "1 candidate waits" if len(keys) == 1 else f"{len(keys)} candidates wait"
-        say(f"{waits} for your yes: {', '.join(keys[:_KEYS_SHOWN])}{more}. `hikidashi inbox` goes through them.")
+        say(f"{waits} for your yes: {handful(keys, _KEYS_SHOWN)}. `hikidashi inbox` goes through them.")
     if report.borne_out:
         say(f"{amount(len(report.borne_out), 'fact')} of the drawer worked again.")

@@ -18,7 +18,7 @@ from hikidashi.db.network import network_warning
 from hikidashi.drawer.fact import Scope
 from hikidashi.drawer.person import Left, require_person
 from hikidashi.drawer.places import Drawers
-from hikidashi.drawer.rescan import rescan_if_due
+from hikidashi.drawer.rescan import rescan_if_due, rescan_warning
 from hikidashi.errors import NoWorkspace, UsageError
 
 __all__ = ["Opened", "OpenedDrawers", "current_folder", "only_person", "opened", "opened_drawers"]
@@ -85,24 +85,10 @@ def opened_drawers(scope: Scope | None = None) -> Iterator[OpenedDrawers]:
         else:
             settings, workspace, connection = here.settings, here.workspace, here.connection
         drawers = stack.enter_context(Drawers(connection))
-        warn(_rescanned(drawers))
+        warn(rescan_warning([rescan_if_due(drawer.connection) for drawer in drawers.existing()]))
         drawers.decay(stale_days=settings.drawer.stale_days, retired_days=settings.drawer.retired_days)
         yield OpenedDrawers(settings=settings, drawers=drawers, workspace=workspace)
         warn(drawers.warning)
-
-
-def _rescanned(drawers: Drawers) -> str:
-    """Read the drawers again if the redaction rules are newer; gives what a person should know of it."""
-    found = [rescan_if_due(drawer.connection) for drawer in drawers.existing()]
-    keys = [key for one in found for key in one.redacted]
-    named = ", ".join(keys[:5]) + (f" and {len(keys) - 5} more" if len(keys) > 5 else "")
-    left = [
-        f"bytes of redacted secrets may still be in the database's files ({one.left}): the next command tries again"
-        for one in found
-        if one.left is not None
-    ]
-    said = [f"newer rules found secrets in the drawer and took them out ({named}): change them"] if keys else []
-    return "; ".join(said + left)
 
 
 def only_person(

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from hikidashi.cli.context import OpenedDrawers, only_person, opened_drawers
 from hikidashi.cli.output import amount
 from hikidashi.drawer.candidates import Candidate, ranked, waiting
-from hikidashi.drawer.fact import Fact, FactType, Sighting
+from hikidashi.drawer.decisions import Edit, completed, edited
+from hikidashi.drawer.fact import Draft, Fact, FactType, Sighting
 from hikidashi.drawer.gate import sweep
 from hikidashi.drawer.person import Left
 from hikidashi.drawer.reading import find_fact
@@ -39,6 +40,11 @@ class Desk:
     def standing(self, candidate: Candidate) -> Fact | None:
         """The fact that a yes would replace."""
         return find_fact(self.drawer(candidate).connection, candidate.scope, candidate.key)
+
+    def proposal(self, candidate: Candidate, edit: Edit | None = None) -> Draft:
+        """What a yes would write, with what a person changed. Raises `UsageError` for what can be no key."""
+        draft = candidate.draft() if edit is None else edited(candidate.draft(), edit)
+        return completed(draft, self.drawer(candidate).find(draft.key), edited=edit is not None)
 
     def evidence(self, candidate: Candidate) -> list[Sighting]:
         """What was seen of a candidate's key, oldest first."""

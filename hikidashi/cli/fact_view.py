@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from hikidashi.cli.output import say, short, shown_time, table
+from hikidashi.cli.output import handful, say, short, shown_time, table
 from hikidashi.config.machine import Machine
 from hikidashi.drawer.fact import Fact, is_elsewhere
 from hikidashi.times import parse_time
@@ -85,9 +85,7 @@ def show_fact(fact: Fact, machine: Machine, now: datetime) -> None:
 
 
 def _aliases(aliases: Sequence[str]) -> str:
-    shown = ", ".join(aliases[:_ALIASES_SHOWN])
-    more = len(aliases) - _ALIASES_SHOWN
-    return f"{shown} and {more} more (`--json` has all)" if more > 0 else shown
+    return handful(aliases, _ALIASES_SHOWN) + (" (`--json` has all)" if len(aliases) > _ALIASES_SHOWN else "")
 
 
 def show_facts(facts: Iterable[Fact], machine: Machine, now: datetime) -> None:

@@ -15,7 +15,7 @@ from hikidashi.cli.fact_view import fact_form
 from hikidashi.cli.output import amount, confirmed, emit_json, json_option, note, say, yes_option
 from hikidashi.config.machine import this_machine
 from hikidashi.drawer.candidates import Candidate
-from hikidashi.drawer.decisions import Decided, Edit, approve, edited, reject
+from hikidashi.drawer.decisions import Decided, Edit, approve, reject
 from hikidashi.drawer.fact import FactType
 from hikidashi.errors import UsageError
 
@@ -86,7 +86,7 @@ def approve_command(
         desk.only_person("approve", *_words(names, verb, fact_type, edit), chosen=chosen)
         if verb is not None or fact_type is not None:
             _confirm_kind(desk, chosen, yes=yes, quiet=as_json)
-        edits = _edits(chosen) if edit else {}
+        edits = _edits(desk, chosen) if edit else {}
         if edit:
             chosen = [candidate for candidate in chosen if candidate.id in edits]
         agreed = [candidate for candidate in chosen if _agreed(desk, candidate, edits, yes=yes, quiet=as_json)]
@@ -116,19 +116,18 @@ def _confirm_kind(desk: Desk, chosen: Sequence[Candidate], *, yes: bool, quiet: 
         raise UsageError("nothing was approved: look at them, then run the same command with --yes")
 
 
-def _edits(chosen: Sequence[Candidate]) -> dict[str, Edit]:
-    found = {candidate.id: edit_candidate(candidate) for candidate in chosen}
+def _edits(desk: Desk, chosen: Sequence[Candidate]) -> dict[str, Edit]:
+    found = {candidate.id: edit_candidate(desk.proposal(candidate)) for candidate in chosen}
     return {candidate_id: edit for candidate_id, edit in found.items() if edit is not None}
 
 
 def _agreed(desk: Desk, candidate: Candidate, edits: dict[str, Edit], *, yes: bool, quiet: bool) -> bool:
     """Show what would be replaced, and on a terminal ask whether it may be."""
-    edit = edits.get(candidate.id)
-    new = candidate.draft() if edit is None else edited(candidate.draft(), edit)
+    new = desk.proposal(candidate, edits.get(candidate.id))
     fact = desk.drawer(candidate).find(new.key)
     if fact is None or quiet:
         return True
-    show_change(fact, Edit(key=new.key, type=new.type, body=new.body, probe=new.probe))
+    show_change(fact, new)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     return yes or not at_terminal or confirmed("Replace it?", yes=False)
 
@@ -138,7 +137,8 @@ def _by_scope(desk: Desk, chosen: Sequence[Candidate], edits: dict[str, Edit]) -
     done = []
     for scope in dict.fromkeys(candidate.scope for candidate in chosen):
         ids = [candidate.id for candidate in chosen if candidate.scope == scope]
-        done += approve(desk.here.drawers.writable(scope), ids, edits=edits)
+        shown = {candidate.id: candidate for candidate in chosen}
+        done += approve(desk.here.drawers.writable(scope), ids, edits=edits, shown=shown)
     return done
 
 

@@ -14,7 +14,7 @@ from hikidashi.cli.desk import Desk, opened_desk
 from hikidashi.cli.keys import Keys
 from hikidashi.cli.output import amount, emit_json, json_option, note, say
 from hikidashi.drawer.candidates import Candidate
-from hikidashi.drawer.decisions import LATER_DAYS, Decided, Edit, approve, edited, later, reject, undo
+from hikidashi.drawer.decisions import LATER_DAYS, Decided, Edit, approve, later, reject, undo
 from hikidashi.drawer.selection import of_kind
 from hikidashi.errors import Conflict, HikidashiError, UsageError
 
@@ -138,14 +138,14 @@ class _Dialog:
 
     def _edit(self, candidate: Candidate) -> None:
         with self._keyboard.lent():
-            edit = edit_candidate(candidate)
+            edit = edit_candidate(self._desk.proposal(candidate))
         if edit is None:
             say("Nothing was changed.")
             return
-        draft = edited(candidate.draft(), edit)
+        draft = self._desk.proposal(candidate, edit)
         fact = self._desk.drawer(candidate).find(draft.key)
         if fact is not None and draft.key != candidate.key:
-            show_change(fact, edit)
+            show_change(fact, draft)
             if not self._yes("Replace it?"):
                 return
         self._approve(candidate, edit)

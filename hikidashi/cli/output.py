@@ -24,6 +24,7 @@ __all__ = [
     "amount",
     "confirmed",
     "emit_json",
+    "handful",
     "json_option",
     "note",
     "plain",
@@ -175,6 +176,12 @@ def short(text: str, limit: int) -> str:
     cut = line[: limit - 1]
     head, blank, _ = cut.rpartition(" ")
     return (head if blank and len(head) > limit // 2 else cut).rstrip(" ,.;:") + "…"
+
+
+def handful(words: Sequence[str], most: int = 5) -> str:
+    """The first words of a long list, and how many more there are: `a, b and 3 more`; '' for none."""
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return ", ".join(words[:most]) + more
 
 
 def emit_json(data: Any, *, indent: int | None = 2) -> None:

@@ -28,7 +28,7 @@ def leave_write(drawers: Drawers, draft: Draft) -> Left:
         return Left(f"it waits as candidate {done.id}", ("approve", done.id))
     said = {
         "kept": f"a better founded candidate, {done.id}, waits under that key",
-        "evidence": "the drawer says so already",
+        "known": "the drawer says so already",
         "refused": "a person turned that down before",
     }
     return Left(said.get(done.outcome, ""))

@@ -15,21 +15,23 @@ from typing import Any, Final, Literal
 
 from hikidashi.db.connection import queries, transaction
 from hikidashi.drawer.candidates import Candidate, candidate_of
-from hikidashi.drawer.fact import Draft, Fact, FactType
+from hikidashi.drawer.fact import Draft, Fact, FactType, clean_key
 from hikidashi.drawer.gate import apply_failures
 from hikidashi.drawer.index import index_fact, unindex_fact
+from hikidashi.drawer.intake import NO_PROBE
 from hikidashi.drawer.reading import fact_of, find_fact
 from hikidashi.drawer.refusals import content_of, note_rejected, take_back_rejected
 from hikidashi.drawer.store import Drawer
 from hikidashi.errors import Conflict
 from hikidashi.times import Clock, format_time, now
 
-__all__ = ["LATER_DAYS", "Decided", "Edit", "approve", "edited", "later", "reject", "undo"]
+__all__ = ["LATER_DAYS", "Decided", "Edit", "approve", "completed", "edited", "later", "reject", "undo"]
 
 #: How long a candidate that was put off is not shown.
 LATER_DAYS: Final = 7
 
 _SQL: Final = queries("gate")
+_FACTS: Final = queries("drawer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +58,23 @@ class Decided:
     row: Mapping[str, Any] | None = None
 
 
+def completed(draft: Draft, fact: Fact | None, *, edited: bool = False) -> Draft:
+    """`draft` with what `fact`, which it would replace, has and the draft could not bring.
+
+    No agent, model or import may bring a probe, so that none there says nothing: the fact's stays, as with `write` and
+    `import`. That the tool table has none says that the fact's does not check the new text; whoever `edited` the
+    draft saw its probe. Aliases stay where the draft has none.
+    """
+    if fact is None:
+        return draft
+    keeps = draft.origin in NO_PROBE and draft.type == fact.type and not edited
+    probe = draft.probe or (fact.probe if keeps else ())
+    return dataclasses.replace(draft, probe=probe, aliases=draft.aliases or fact.aliases)
+
+
 def edited(draft: Draft, edit: Edit) -> Draft:
-    """`draft` as a person changed it."""
-    return dataclasses.replace(draft, key=edit.key, type=edit.type, body=edit.body, probe=edit.probe)
+    """`draft` as a person changed it. Raises `UsageError` for what can be no key."""
+    return dataclasses.replace(draft, key=clean_key(edit.key), type=edit.type, body=edit.body, probe=edit.probe)
 
 
 def approve(
@@ -69,7 +85,7 @@ def approve(
     shown: Mapping[str, Candidate] | None = None,
     clock: Clock = now,
 ) -> list[Decided]:
-    """Write the candidates with these IDs into the drawer, each as its `Edit` says where there is one.
+    """Write the candidates with these IDs into the drawer, `completed`, each as its `Edit` says where there is one.
 
     A person vouches for them now; how sure they are, and where they were proven, stays. `shown` are the candidates as
     the person saw them. Gives what was decided: an ID that does not wait any more is left out. Raises `SecretRefused`
@@ -93,15 +109,16 @@ def _approve(
         raise Conflict(f"a session told {candidate.key} in other words meanwhile: look at it again")
     original = dataclasses.replace(candidate.draft(), trust="user")
     draft = original if edit is None else edited(original, edit)
-    before = _row(connection, drawer, draft.key)
-    fact = drawer.put(draft)
+    before = connection.execute(_FACTS["fact"], {"scope": drawer.scope, "key": draft.key}).fetchone()
+    replaced = None if before is None else fact_of(before)
+    fact = drawer.put(completed(draft, replaced, edited=edit is not None))
     _settle_original(connection, original, draft, format_time(clock()))
     apply_failures(connection, fact)
     return Decided(
         kind="approved",
         candidate=candidate,
         fact=find_fact(connection, fact.scope, fact.key),
-        replaced=None if before is None else fact_of(before),
+        replaced=replaced,
         row=None if before is None else dict(before),
     )
 
@@ -109,11 +126,6 @@ def _approve(
 def _said(candidate: Candidate) -> tuple[object, ...]:
     """What a yes is a yes to."""
     return candidate.key, candidate.type, candidate.body, candidate.proof, candidate.probe, candidate.machine_id
-
-
-def _row(connection: sqlite3.Connection, drawer: Drawer, key: str) -> sqlite3.Row | None:
-    row: sqlite3.Row | None = connection.execute(_SQL["fact_row"], {"scope": drawer.scope, "key": key}).fetchone()
-    return row
 
 
 def _settle_original(connection: sqlite3.Connection, original: Draft, draft: Draft, at: str) -> None:

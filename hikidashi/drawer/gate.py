@@ -33,7 +33,7 @@ STALE_SESSIONS: Final = 2
 #:   seen       it waited already, and counts once more
 #:   kept       something better founded waits under its key; that stays
 #:   evidence   it bears out a fact of the drawer
-#:   known      each of its events was counted before
+#:   known      each of its events was counted before, or it only repeats what the drawer says
 #:   refused    a person rejected this content or had the key forgotten
 #:   unfit      its key or its body cannot be kept: too long, not printable, or a secret in the key
 Outcome = Literal["new", "seen", "kept", "evidence", "known", "refused", "unfit"]
@@ -118,9 +118,9 @@ class _Intake:
         return sum(add_sighting(self._connection, sighting) for sighting in self._seen)
 
     def _bear_out(self, fact: Fact) -> Outcome:
-        if not self._note_sightings() and self._seen:
+        if not self._note_sightings():  # an agent that writes it once more has shown nothing
             return "known"
-        happened = min(max((sighting.at for sighting in self._seen), default=self._at), self._at)
+        happened = min(max(sighting.at for sighting in self._seen), self._at)
         values = {"id": fact.id, "at": happened, "confidence": self._draft.confidence}
         self._connection.execute(_SQL["fact_evidence"], values)
         return "evidence"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ from hikidashi.db.connection import database_errors, database_name, queries
 from hikidashi.drawer.fact import Fact, FactStatus, FactType, Origin, Scope
 from hikidashi.errors import CorruptData
 
-__all__ = ["FactVersion", "all_facts", "count_facts", "fact_keys", "fact_of", "find_fact", "find_facts", "versions_of"]
+__all__ = ["FactVersion", "all_facts", "count_facts", "fact_keys", "fact_of", "find_fact", "versions_of"]
 
 _SQL: Final = queries("drawer")
 
@@ -91,12 +90,6 @@ def find_fact(connection: sqlite3.Connection, scope: Scope, key: str) -> Fact | 
     """The fact of a key as `clean_key` gives it, whatever its status."""
     rows = _rows(connection, "fact", {"scope": scope, "key": key})
     return fact_of(rows[0]) if rows else None
-
-
-def find_facts(connection: sqlite3.Connection, scope: Scope, keys: Iterable[str]) -> dict[str, Fact]:
-    """The facts of some keys, by key; keys that are not there are left out."""
-    rows = _rows(connection, "facts_of_keys", {"scope": scope, "keys": json.dumps(list(keys))})
-    return {row["key"]: fact_of(row) for row in rows}
 
 
 def all_facts(

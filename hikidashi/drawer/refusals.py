@@ -16,7 +16,7 @@ import secrets
 import sqlite3
 from typing import Final
 
-from hikidashi.db.connection import database_errors, queries
+from hikidashi.db.connection import database_errors, database_name, queries
 from hikidashi.drawer.fact import Scope
 
 __all__ = [
@@ -79,7 +79,7 @@ def _rejected(connection: sqlite3.Connection, scope: Scope, key: str, content: s
 
 def _mark(connection: sqlite3.Connection, *parts: str) -> bytes | None:
     """The hash of `parts`; None while this database has no hash key, and so no refusal."""
-    with database_errors("workspace.sqlite"):
+    with database_errors(database_name(connection)):
         row = connection.execute(_META["get_meta"], {"key": _META_KEY}).fetchone()
         if row is None:
             if not connection.in_transaction:
@@ -92,15 +92,15 @@ def _mark(connection: sqlite3.Connection, *parts: str) -> bytes | None:
 def _add(connection: sqlite3.Connection, mark: bytes | None, cause: str, at: str) -> None:
     if mark is None:
         raise RuntimeError("a refusal is noted inside a transaction only")
-    with database_errors("workspace.sqlite"):
+    with database_errors(database_name(connection)):
         connection.execute(_SQL["add_refusal"], {"mark": mark, "cause": cause, "at": at})
 
 
 def _has(connection: sqlite3.Connection, mark: bytes | None) -> bool:
-    with database_errors("workspace.sqlite"):
+    with database_errors(database_name(connection)):
         return mark is not None and connection.execute(_SQL["has_refusal"], {"mark": mark}).fetchone() is not None
 
 
 def _delete(connection: sqlite3.Connection, mark: bytes | None) -> None:
-    with database_errors("workspace.sqlite"):
+    with database_errors(database_name(connection)):
         connection.execute(_SQL["delete_refusal"], {"mark": mark})

@@ -14,6 +14,7 @@ import json
 import secrets
 import shlex
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ from hikidashi.drawer.reading import fact_of
 from hikidashi.errors import HikidashiError
 from hikidashi.redact import RULES_VERSION, find_secrets, redact
 
-__all__ = ["Rescanned", "rescan_if_due"]
+__all__ = ["Rescanned", "rescan_if_due", "rescan_warning"]
 
 _SQL: Final = queries("rescan")
 
@@ -52,7 +53,10 @@ class Rescanned:
 def rescan_if_due(
     connection: sqlite3.Connection, *, rules_version: int = RULES_VERSION, wait_seconds: float = WAIT_SECONDS
 ) -> Rescanned:
-    """Read everything again if these rules have not read this database yet. Commands that open the drawer call it."""
+    """Read everything again if these rules have not read this database yet.
+
+    Commands that open the drawer call it, and `extract`, so that hooks give facts again after an update.
+    """
     with database_errors(database_name(connection)):
         row = connection.execute(_SQL["get_rules"]).fetchone()
         read_by = "" if row is None else str(row["value"])
@@ -85,6 +89,20 @@ def rescan_if_due(
         with transaction(connection):
             connection.execute(_SQL["set_rules"], {"value": str(rules_version)})
     return Rescanned(redacted=tuple(sorted(changed)), left=left)
+
+
+def rescan_warning(found: Iterable[Rescanned]) -> str:
+    """What a person should know of it, in one line; '' for nothing."""
+    found = list(found)
+    keys = [key for one in found for key in one.redacted]
+    named = ", ".join(keys[:5]) + (f" and {len(keys) - 5} more" if len(keys) > 5 else "")
+    said = [f"newer rules found secrets in the drawer and took them out ({named}): change them"] if keys else []
+    said += [
+        f"bytes of redacted secrets may still be in the database's files ({one.left}): the next command tries again"
+        for one in found
+        if one.left is not None
+    ]
+    return "; ".join(said)
 
 
 def _names(keys: set[tuple[Scope, str]]) -> _Names:

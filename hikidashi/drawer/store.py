@@ -118,37 +118,18 @@ class Drawer:
             raise self._missing(key)
         return done
 
-    def verified(self, key: str, passed: bool, said: str, at: str) -> Fact:
-        """What its probe said at the time `at`, in one line; gives the fact as it is then. Raises `NoSuchFact`.
+    def verified(self, fact: Fact, passed: bool, said: str, at: str) -> Fact | None:
+        """What the fact's probe said at the time `at`, in one line; gives the fact as it is then.
 
         A pass is the best proof there is: confidence 1.0, a stale fact is active again, a failure before it is
-        history. A fail leaves the proof and takes confidence away.
+        history. A fail leaves the proof and takes confidence away; one older than the last pass or failure changes
+        nothing. None when the fact was written anew or forgotten since: what was checked is not what stands there.
         """
-        if not passed:
-            return self.failed(key, said, at)
-        return self._confirm(key, said, at, confidence=1.0, probed=True)
-
-    def succeeded(self, key: str, proof: str, confidence: float, at: str) -> Fact:
-        """A call of its verb and target succeeded at the time `at`: fresh evidence. Raises `NoSuchFact`."""
-        return self._confirm(key, proof, at, confidence=confidence, probed=False)
-
-    def _confirm(self, key: str, proof: str, at: str, *, confidence: float, probed: bool) -> Fact:
-        values = self._of(clean_key(key)) | {"proof": proof, "at": at, "confidence": confidence, "probed": int(probed)}
+        values = {"id": fact.id, "version": fact.version, "said": said, "at": at, "confidence": FAILED_CONFIDENCE}
         with transaction(self.connection):
-            return self._expected(self.connection.execute(_SQL["confirmed"], values).fetchone(), key)
-
-    def failed(self, key: str, said: str, at: str, *, stale: bool = False) -> Fact:
-        """Its probe, or a call of its verb and target, failed at the time `at`; `said` is what it said in one line.
-
-        `stale` marks an active fact as old, too. A failure older than the last success or failure changes nothing.
-        Raises `NoSuchFact`.
-        """
-        key = clean_key(key)
-        values = self._of(key) | {"at": at, "said": said, "confidence": FAILED_CONFIDENCE, "stale": int(stale)}
-        with transaction(self.connection):
-            row = self.connection.execute(_SQL["failed"], values).fetchone()
-            row = row or self.connection.execute(_SQL["fact"], self._of(key)).fetchone()
-            return self._expected(row, key)
+            self.connection.execute(_SQL["probe_passed" if passed else "probe_failed"], values)
+            row = self.connection.execute(_SQL["fact"], self._of(fact.key)).fetchone()
+        return fact_of(row) if row is not None and (row["id"], row["version"]) == (fact.id, fact.version) else None
 
     def _now(self) -> str:
         return format_time(self._clock())

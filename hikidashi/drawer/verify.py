@@ -10,7 +10,6 @@ from hikidashi.config.machine import Machine
 from hikidashi.drawer.fact import Fact, is_elsewhere
 from hikidashi.drawer.probe import ProbeResult, run_probe
 from hikidashi.drawer.store import Drawer
-from hikidashi.errors import NoSuchFact
 from hikidashi.times import Clock, format_time, now
 
 __all__ = ["Checked", "check_fact", "reason_to_skip"]
@@ -62,15 +61,13 @@ def check_fact(
     if why:
         return Checked(fact=fact, outcome="skipped", said=why)
     result = run(fact.probe, seconds=seconds)
-    outcome: Literal["passed", "failed", "not-run", "changed"] = result.outcome
-    after = drawer.find(fact.key)
-    if after is None or after.version != fact.version:
-        outcome = "changed"
-    elif result.outcome != "not-run":
-        try:
-            after = drawer.verified(fact.key, result.outcome == "passed", result.said, format_time(clock()))
-        except NoSuchFact:  # forgotten just now
-            outcome = "changed"
+    after: Fact | None = fact
+    if result.outcome != "not-run":
+        after = drawer.verified(fact, result.outcome == "passed", result.said, format_time(clock()))
     return Checked(
-        fact=after or fact, outcome=outcome, said=result.said, exit_code=result.exit_code, seconds=result.seconds
+        fact=after or drawer.find(fact.key) or fact,
+        outcome="changed" if after is None else result.outcome,
+        said=result.said,
+        exit_code=result.exit_code,
+        seconds=result.seconds,
     )

@@ -64,7 +64,9 @@ def waiting(project: Path, **expected: Any) -> set[str]:
 
 
 def test_a_candidate_is_shown_with_all_that_a_yes_needs(project: Path) -> None:
-    name = seen(project, sessions=7, probe=("aws", "sts", "get-caller-identity"), machine_name="desk")
+    aliases = tuple(f"word{number}" for number in range(120))
+    probe = ("aws", "sts", "get-caller-identity")
+    name = seen(project, sessions=7, probe=probe, machine_name="desk", aliases=aliases)
     terminal = opened(project, "1")
     text = terminal.text
     for part in (
@@ -73,6 +75,7 @@ def test_a_candidate_is_shown_with_all_that_a_yes_needs(project: Path) -> None:
         "proof    `aws s3 sync dist s3://harbour` said `upload: dist/a.js`",
         "check    aws sts get-caller-identity",
         "It only reads; `hikidashi verify` runs it, without a shell, in an empty folder.",
+        "also     word0, word1, word2, word3, word4 and 115 more",
         "machine  desk",
         "/sessions/s6.jsonl:42",
         "… and 2 more",
@@ -102,9 +105,12 @@ def test_approve_reject_later_and_the_end(project: Path) -> None:
 
 
 def test_what_would_change_is_shown_as_old_and_new(project: Path) -> None:
-    hikidashi("write", "deploy:harbour", "The old way.", "--type", "capability", cwd=project)
-    seen(project, body="The new way.")
+    old = ["write", "deploy:harbour", "The old way.", "--type", "capability", "--probe", "fly status"]
+    hikidashi(*old, "--alias", "ship it", cwd=project)
+    seen(project, body="The new way.", origin="memory_write", digest="")
     terminal = opened(project, "1")
+    assert "    - also: ship it\n    + also: harbour\n" in terminal.text
+    assert "check  fly status\n       It stays as it is; `hikidashi verify` runs it" in terminal.text
     assert "deploy:harbour is in the drawer; a yes replaces it (now, version 1):" in terminal.text
     assert "    - The old way.\n    + The new way.\n" in terminal.text
     terminal.press("a", "version 2")

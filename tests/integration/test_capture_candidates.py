@@ -14,7 +14,9 @@ from hikidashi.capture.run import CHECKPOINTS
 from hikidashi.drawer.candidates import Candidate, waiting
 from hikidashi.drawer.decisions import approve, reject
 from hikidashi.drawer.reading import find_fact
+from hikidashi.drawer.rescan import Rescanned
 from hikidashi.drawer.store import Drawer
+from hikidashi.redact import RULES_VERSION
 from tests.capture_workspace import Desk, desk
 from tests.transcripts import Session
 
@@ -196,6 +198,25 @@ def test_another_tool_is_another_way_to_test_but_another_deploy(tmp_path: Path) 
         session.runs("gsutil rsync -r dist gs://shop-assets", "Operation completed over 4 objects/1.2 MiB.")
         here.extract(session.write(tmp_path / "c.jsonl"))
         assert [c.key for c in candidates(here)] == [KEY]
+
+
+def test_extracting_reads_the_drawer_again_when_redaction_has_newer_rules(tmp_path: Path) -> None:
+    """Hooks give only what the current rules have read; nobody needs to look into the drawer for that."""
+    secret = "gh" + "p_" + "a1B2" * 9
+    with desk(tmp_path / "shop") as here:
+        path = deploying().write(tmp_path / "s.jsonl")
+        assert here.extract(path).rescanned == Rescanned()
+        approve(Drawer(here.connection, "workspace"), [c.id for c in candidates(here)])
+        here.connection.execute("UPDATE facts SET rules_version = 0")
+        here.connection.execute("UPDATE facts SET body = ? WHERE key = ?", (f"with {secret}", KEY))
+        here.connection.execute("DELETE FROM meta WHERE key = 'redaction_rules'")
+        report = here.extract(path)
+        assert (report.rescanned.redacted, report.rescanned.left) == ((KEY,), None)
+        assert report.to_dict()["redacted"] == [KEY]
+        rows = here.connection.execute("SELECT rules_version, body FROM facts").fetchall()
+        assert {row["rules_version"] for row in rows} == {RULES_VERSION}
+        assert "with [redacted:github-token]" in {row["body"] for row in rows}
+        assert here.extract(path).rescanned == Rescanned()
 
 
 def test_a_forgotten_key_is_gone_from_sessions_that_go_on_and_does_not_come_back(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ STATUS = {
 STAGING = {"entries", "bytes", "pending", "invalid", "quarantined", "over_threshold", "batch_limit"}
 CLAIM = {"run_id", "pid", "host", "started_at", "entries", "alive", "reason"}
 EXTRACT = {
-    "candidates", "borne_out", "queued", "paused_since",
+    "candidates", "borne_out", "redacted", "queued", "paused_since",
     "files", "unchanged", "bytes", "lines", "skipped", "kinds", "entries", "results",
     "recovered", "seconds",
 }  # fmt: skip

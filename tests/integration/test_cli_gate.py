@@ -185,6 +185,30 @@ def test_approving_a_key_that_exists_shows_old_and_new(project: Path) -> None:
     assert ran.json["missed"] == []
 
 
+def test_an_agent_s_words_over_a_fact_take_its_check_and_aliases_over(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = ["write", "deploy:harbour", "The old way.", "--type", "capability", "--probe", "fly status"]
+    good(*old, "--alias", "ship it", cwd=project)
+    said: dict[str, Any] = {"origin": "memory_write", "digest": "", "trust": "assistant", "aliases": ()}
+    text = good("approve", seen(project, body="The agent's way.", **said), cwd=project).out
+    assert "check:" not in text and "also:" not in text, "nothing of it changes"
+    found = fact(project)
+    assert found is not None
+    assert (found["body"], found["probe"], found["aliases"]) == ("The agent's way.", ["fly", "status"], ["ship it"])
+    # Whoever edits sees the check, and may take it away.
+    _editor(
+        tmp_path,
+        monkeypatch,
+        f"assert 'check = \"fly status\"' in text, text\ntext = text.replace('fly status', '')\n{SAVE}",
+    )
+    text = good("approve", seen(project, body="Another way.", **said), "--edit", cwd=project).out
+    assert "    - check: fly status\n    + check: none\n" in text
+    found = fact(project)
+    assert found is not None
+    assert (found["body"], found["probe"], found["aliases"]) == ("Another way.", [], ["ship it"])
+
+
 def test_what_is_rejected_does_not_come_back(project: Path) -> None:
     name = seen(project)
     assert "deploy:harbour" in good("reject", name, cwd=project).out

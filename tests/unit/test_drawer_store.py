@@ -15,8 +15,8 @@ import pytest
 from hikidashi.db.connection import connect, transaction
 from hikidashi.db.migrations import migrate
 from hikidashi.drawer import refusals
-from hikidashi.drawer.fact import MAX_BODY, Draft, Fact
-from hikidashi.drawer.reading import all_facts, count_facts, fact_keys, find_fact, find_facts, versions_of
+from hikidashi.drawer.fact import MAX_BODY, Draft
+from hikidashi.drawer.reading import all_facts, count_facts, fact_keys, find_fact, versions_of
 from hikidashi.drawer.seen import note_read, note_seen
 from hikidashi.drawer.store import Drawer
 from hikidashi.errors import CorruptData, NoSuchFact, SecretRefused, UsageError
@@ -96,9 +96,9 @@ def test_the_same_key_replaces_and_its_versions_are_kept(drawer: Drawer, watch: 
 
 
 def test_a_write_forgives_what_was_said_of_the_text_before(drawer: Drawer) -> None:
-    drawer.write(draft())
-    drawer.verified("deploy:harbour", True, "running", at(1))
-    drawer.failed("deploy:harbour", "no such app", at(2))
+    first = drawer.write(draft())
+    drawer.verified(first, True, "running", at(1))
+    drawer.verified(first, False, "no such app", at(2))
     drawer.retire("deploy:harbour")
     fact = drawer.write(draft(body="another way"))
     assert (fact.status, fact.last_verified, fact.last_failed, fact.failure) == ("active", None, None, "")
@@ -183,36 +183,41 @@ def test_a_missing_key_names_keys_like_it(drawer: Drawer) -> None:
         drawer.retire("Deploy:harbor")
     with pytest.raises(NoSuchFact, match=r"no fact has the key zzzzqqq: `hikidashi facts` lists the keys"):
         drawer.forget("zzzzqqq")
-    with pytest.raises(NoSuchFact):
-        drawer.verified("no", True, "", at(0))
-    with pytest.raises(NoSuchFact):
-        drawer.failed("no", "", at(0))
 
 
 def test_a_probe_that_passed_is_the_best_proof(drawer: Drawer) -> None:
-    drawer.write(draft(proof="an old one"))
-    drawer.failed("deploy:harbour", "not signed in", at(1), stale=True)
-    broken = drawer.find("deploy:harbour")
+    broken = drawer.verified(drawer.write(draft(proof="an old one")), False, "not signed in", at(1))
     assert broken is not None
-    assert (broken.status, broken.failure, broken.last_failed) == ("stale", "not signed in", at(1))
+    assert (broken.status, broken.failure, broken.last_failed) == ("active", "not signed in", at(1))
     assert (broken.confidence, broken.proof) == (0.3, "an old one")
-    fact = drawer.verified("deploy:harbour", True, "2 machines started", at(2))
+    drawer.set_status("deploy:harbour", "stale")
+    fact = drawer.verified(broken, True, "2 machines started", at(2))
+    assert fact is not None
     assert (fact.status, fact.confidence, fact.proof) == ("active", 1.0, "2 machines started")
     assert (fact.last_verified, fact.last_failed, fact.failure, fact.last_seen) == (at(2), None, "", at(2))
 
 
 def test_a_failure_older_than_the_last_success_changes_nothing(drawer: Drawer) -> None:
-    drawer.write(draft())
-    good = drawer.verified("deploy:harbour", True, "fine", at(5))
-    assert drawer.failed("deploy:harbour", "an old failure", at(4)) == good
-    assert drawer.verified("deploy:harbour", False, "gone", at(6)).failure == "gone"
+    fact = drawer.write(draft())
+    good = drawer.verified(fact, True, "fine", at(5))
+    assert good is not None
+    assert drawer.verified(fact, False, "an old failure", at(4)) == good
+    newer = drawer.verified(fact, False, "gone", at(6))
+    assert newer is not None
+    assert newer.failure == "gone"
 
 
-def test_fresh_evidence_counts_as_seen_but_is_no_verification(drawer: Drawer) -> None:
-    drawer.write(draft())
-    drawer.failed("deploy:harbour", "not signed in", at(1), stale=True)
-    fact = drawer.succeeded("deploy:harbour", "v7 is live", 0.9, at(3))
-    assert (fact.status, fact.proof, fact.last_seen, fact.last_verified) == ("active", "v7 is live", at(3), None)
+@pytest.mark.parametrize("passed", [True, False])
+def test_what_a_probe_says_of_a_text_that_is_not_there_any_more_is_not_noted(drawer: Drawer, passed: bool) -> None:
+    old = drawer.write(draft())
+    new = drawer.write(draft(body="another way"))
+    assert drawer.verified(old, passed, "it said", at(9)) is None
+    assert drawer.find("deploy:harbour") == new
+    drawer.forget("deploy:harbour")
+    assert drawer.verified(new, passed, "it said", at(9)) is None
+    anew = drawer.write(draft())
+    assert drawer.verified(dataclasses.replace(anew, id=anew.id + 1), passed, "it said", at(9)) is None
+    assert drawer.find("deploy:harbour") == anew
 
 
 @pytest.mark.parametrize(("status", "after"), [("active", "active"), ("stale", "active"), ("retired", "retired")])
@@ -239,16 +244,13 @@ def test_reading_a_fact_that_was_forgotten_meanwhile(drawer: Drawer) -> None:
 
 
 def test_reading_by_keys_type_and_status(drawer: Drawer) -> None:
-    facts: dict[str, Fact] = {
-        key: drawer.write(draft(key=key, type=type))
-        for key, type in (("b", "rule"), ("a", "decision"), ("ü'\"", "rule"))
-    }
+    for key, type in (("b", "rule"), ("a", "decision"), ("ü'\"", "rule")):
+        drawer.write(draft(key=key, type=type))
     drawer.retire("b")
     connection = drawer.connection
     assert [fact.key for fact in all_facts(connection, "workspace")] == ["a", "b", "ü'\""]
     assert all_facts(connection, "global") == []
     assert [fact.key for fact in all_facts(connection, "workspace", type="rule", status="active")] == ["ü'\""]
-    assert find_facts(connection, "workspace", ["ü'\"", "a", "nothing"]) == {key: facts[key] for key in ("a", "ü'\"")}
     assert find_fact(connection, "global", "a") is None
     assert count_facts(connection, "workspace") == {
         ("active", "decision"): 1, ("active", "rule"): 1, ("retired", "rule"): 1,

@@ -123,7 +123,8 @@ def test_other_words_for_a_rule_end_the_old_ones(gate: Gate) -> None:
     edit = Edit(key="rule:friday", type="rule", body="Never push on Friday.", probe=())
     approve(gate.drawer, [waits.id], edits={waits.id: edit}, clock=clock)
     assert gate.propose(rule).outcome == "refused"
-    assert gate.propose(dataclasses.replace(rule, body="Never push on Friday.")).outcome == "evidence"
+    again = dataclasses.replace(rule, body="Never push on Friday.")
+    assert gate.propose(again, sighting("b", key="rule:friday")).outcome == "evidence"
 
 
 def test_approving_a_key_that_exists_says_what_it_replaced(gate: Gate) -> None:
@@ -134,6 +135,45 @@ def test_approving_a_key_that_exists_says_what_it_replaced(gate: Gate) -> None:
     assert done.fact is not None
     assert (done.replaced.body, done.fact.body, done.fact.version) == (draft().body, "with wrangler", 2)
     assert [version.body for version in versions_of(gate.connection, gate.fact)] == [draft().body, "with wrangler"]
+
+
+@pytest.mark.parametrize("origin", ["memory_write", "reflection", "import"])
+def test_what_could_bring_no_probe_takes_none_away(gate: Gate, origin: Any) -> None:
+    """An agent's words over a fact: its probe and aliases stay; another type, or the tool table, changes them."""
+    gate.drawer.write(draft(probe=("aws", "sts"), aliases=("ship it",), origin="command"))
+    said = draft(body="An agent's words.", digest="", aliases=(), origin=origin, confidence=0.7, trust="assistant")
+    (done,) = approve(gate.drawer, [gate.propose(said).id], clock=clock)
+    assert (gate.fact.body, gate.fact.version) == ("An agent's words.", 2)
+    assert (gate.fact.probe, gate.fact.aliases) == (("aws", "sts"), ("ship it",))
+    undo(gate.drawer, done)
+    assert (gate.fact.version, gate.fact.probe, gate.fact.aliases) == (1, ("aws", "sts"), ("ship it",))
+    other = dataclasses.replace(said, type="procedure", body="Its steps.", aliases=("steps",), source={"at": at(9)})
+    approve(gate.drawer, [gate.propose(other).id], clock=clock)
+    assert (gate.fact.type, gate.fact.probe, gate.fact.aliases) == ("procedure", (), ("steps",))
+
+
+def test_the_tool_table_and_a_person_s_edit_decide_the_probe(gate: Gate) -> None:
+    gate.drawer.write(draft(probe=("aws", "sts"), aliases=("ship it",), origin="command"))
+    shown = draft(digest="make", body="By make.", probe=(), aliases=())
+    (done,) = approve(gate.drawer, [gate.propose(shown, sighting("a")).id], clock=clock)
+    assert (gate.fact.body, gate.fact.probe, gate.fact.aliases) == ("By make.", (), ("ship it",))
+    undo(gate.drawer, done)
+    said = draft(body="An agent's words.", digest="", origin="memory_write", source={"at": at(9)})
+    waits = gate.propose(dataclasses.replace(said, confidence=0.9)).id
+    edit = Edit(key="deploy:harbour", type="capability", body="My words.", probe=())
+    approve(gate.drawer, [waits], edits={waits: edit}, clock=clock)
+    assert (gate.fact.body, gate.fact.probe) == ("My words.", ())
+
+
+@pytest.mark.parametrize("key", [" deploy:port", "deploy:port\u3000"])
+def test_undo_of_an_edit_whose_key_was_typed_with_blanks_restores_what_was_there(gate: Gate, key: str) -> None:
+    before = gate.drawer.write(draft(key="deploy:port", body="The person's own."))
+    waits = gate.propose(draft(), sighting("a")).id
+    edit = Edit(key=key, type="capability", body="The port.", probe=())
+    (done,) = approve(gate.drawer, [waits], edits={waits: edit}, clock=clock)
+    assert done.replaced == before
+    undo(gate.drawer, done)
+    assert gate.drawer.find("deploy:port") == before
 
 
 def test_a_no_is_remembered(gate: Gate) -> None:

@@ -219,6 +219,19 @@ def test_fresh_evidence_for_a_fact_is_no_candidate(gate: Gate) -> None:
     assert gate.propose(draft(), sighting("b", session_id="s2", at=at(9))).outcome == "known"
 
 
+def test_an_agent_that_repeats_a_fact_bears_nothing_out(gate: Gate) -> None:
+    rule = draft(key="deploy:harbour", digest="", origin="memory_write", confidence=0.7, trust="assistant", source={})
+    gate.approve(gate.propose(rule).id)
+    gate.hour = 5
+    gate.fail(sighting("f", outcome="failed", at=at(4)), "AccessDenied")
+    gate.connection.execute("UPDATE facts SET status = 'stale', confidence = 0.3")
+    before = gate.fact
+    assert before.failure == "AccessDenied"
+    gate.hour = 6
+    assert gate.propose(rule) == Proposal(outcome="known")
+    assert gate.fact == before
+
+
 def test_an_event_of_the_future_moves_nothing_beyond_now(gate: Gate) -> None:
     gate.approve(gate.propose(draft(), sighting("a")).id)
     gate.hour = 10
@@ -251,7 +264,8 @@ def test_the_same_on_another_machine_is_another_proposal(gate: Gate) -> None:
 def test_rules_are_compared_by_their_words(gate: Gate) -> None:
     rule = draft(key="rule:friday", type="rule", body="Never push on Friday.", digest="", probe=(), trust="user")
     gate.approve(gate.propose(rule).id)
-    assert gate.propose(dataclasses.replace(rule, body="Never push  on\nFriday.")).outcome == "evidence"
+    again = dataclasses.replace(rule, body="Never push  on\nFriday.")
+    assert gate.propose(again, sighting("r", key="rule:friday")).outcome == "evidence"
     assert gate.propose(dataclasses.replace(rule, body="Never push on Monday.")).outcome == "new"
 
 
@@ -346,7 +360,7 @@ def test_a_failure_older_than_the_last_success_or_a_passed_probe_is_history(gate
     gate.approve(gate.propose(draft(), sighting("a", at=at(3))).id)
     assert gate.fail(sighting("f", outcome="failed", at=at(2))) == "history"
     assert gate.fact.last_failed is None
-    gate.drawer.verified("deploy:harbour", True, "passed", at(6))
+    gate.drawer.verified(gate.fact, True, "passed", at(6))
     assert gate.fail(sighting("g", outcome="failed", at=at(5))) == "history"
     assert gate.fact.last_failed is None
 

@@ -59,9 +59,9 @@ def check(drawer: Drawer, fact: Fact, run: Callable[..., ProbeResult]) -> Checke
 
 
 def test_a_pass_makes_it_certain_and_active_and_its_failure_history(drawer: Drawer) -> None:
-    write(drawer)
-    fact = drawer.failed("deploy:harbour", "it broke", "2026-05-03T10:00:00.000Z", stale=True)
-    assert (fact.status, fact.confidence) == ("stale", FAILED_CONFIDENCE)
+    drawer.verified(write(drawer), False, "it broke", "2026-05-03T10:00:00.000Z")
+    fact = drawer.set_status("deploy:harbour", "stale")
+    assert (fact.confidence, fact.failure) == (FAILED_CONFIDENCE, "it broke")
     done = check(drawer, fact, ends("passed"))
     assert done.outcome == "passed"
     now = done.fact

@@ -3,9 +3,6 @@
 -- name: fact
 SELECT * FROM facts WHERE scope = :scope AND key = :key
 
--- name: facts_of_keys
-SELECT * FROM facts WHERE scope = :scope AND key IN (SELECT value FROM json_each(:keys)) ORDER BY key
-
 -- name: all_facts
 SELECT * FROM facts
 WHERE scope = :scope AND (:type IS NULL OR type = :type) AND (:status IS NULL OR status = :status)
@@ -57,23 +54,16 @@ UPDATE facts SET
 WHERE id = :id
 RETURNING *
 
--- Fresh evidence: its probe passed, or a call of its verb and target succeeded.
--- name: confirmed
+-- name: probe_passed
 UPDATE facts SET
-    confidence = :confidence, proof = :proof, last_seen = max(last_seen, :at),
-    last_verified = CASE WHEN :probed THEN :at ELSE last_verified END,
-    last_failed = NULL, failure = '',
-    status = CASE status WHEN 'stale' THEN 'active' ELSE status END
-WHERE scope = :scope AND key = :key
-RETURNING *
+    confidence = 1.0, proof = :said, last_seen = max(last_seen, :at), last_verified = :at, last_failed = NULL,
+    failure = '', status = CASE status WHEN 'stale' THEN 'active' ELSE status END
+WHERE id = :id AND version = :version
 
 -- A failure that is older than what is known already changes nothing.
--- name: failed
-UPDATE facts SET
-    last_failed = :at, failure = :said, confidence = min(confidence, :confidence),
-    status = CASE WHEN :stale AND status = 'active' THEN 'stale' ELSE status END
-WHERE scope = :scope AND key = :key AND coalesce(last_failed, '') <= :at AND coalesce(last_verified, '') <= :at
-RETURNING *
+-- name: probe_failed
+UPDATE facts SET last_failed = :at, failure = :said, confidence = min(confidence, :confidence)
+WHERE id = :id AND version = :version AND coalesce(last_failed, '') <= :at AND coalesce(last_verified, '') <= :at
 
 -- name: add_sighting
 INSERT INTO sightings (

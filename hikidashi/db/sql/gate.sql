@@ -99,9 +99,6 @@ UPDATE facts SET
     status = CASE WHEN :stale AND status = 'active' AND type = 'capability' THEN 'stale' ELSE status END
 WHERE id = :id AND coalesce(last_failed, '') <= :at AND coalesce(last_verified, '') < :at
 
--- name: fact_row
-SELECT * FROM facts WHERE scope = :scope AND key = :key
-
 -- name: restore_fact
 -- The approval that wrote version :undone is taken back.
 UPDATE facts SET
