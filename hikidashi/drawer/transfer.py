@@ -204,7 +204,11 @@ class _Fields:
 
 
 def import_facts(drawers: Drawers, lines: Iterable[Incoming]) -> list[Imported]:
-    """Write what differs from what is there, in one transaction a scope; both are written or none."""
+    """Write what differs from what is there, in one transaction a scope.
+
+    A line that cannot be written keeps all out, in both scopes. A crash between the two commits leaves one scope
+    written; the same import again writes the other.
+    """
     lines = list(lines)
     scopes: list[Scope] = [scope for scope in get_args(Scope) if any(line.draft.scope == scope for line in lines)]
     targets = {scope: drawers.writable(scope) for scope in scopes}

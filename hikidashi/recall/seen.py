@@ -46,15 +46,14 @@ def note_turn(
     busy: list[Scope] = []
     for scope, path in databases.items():
         named = [fact.id for fact in found.named if fact.scope == scope]
-        given = [match.fact for match in (*found.facts, *found.rules) if match.fact.scope == scope]
+        given = [match.fact.id for match in (*found.facts, *found.rules) if match.fact.scope == scope]
         if not named and not given:
             continue
-        subjects = json.dumps([f"fact:{fact.scope}:{fact.key}" for fact in given])
         values = {"session_id": session_id, "via": via, "at": format_time(at)}
         try:
             with contextlib.closing(quick_writer(path, wait_ms=wait_ms)) as connection, transaction(connection):
                 connection.execute(sql["move_seen"], {"ids": json.dumps(named), "at": values["at"]})
-                connection.execute(sql["note_exposures"], {**values, "subjects": subjects})
+                connection.execute(sql["note_exposures"], {**values, "ids": json.dumps(given)})
         except Busy:
             busy.append(scope)
     return busy

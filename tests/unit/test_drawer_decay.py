@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hikidashi.db.connection import connect
+from hikidashi.db.connection import connect, queries
 from hikidashi.db.migrations import migrate
 from hikidashi.drawer import decay
 from hikidashi.drawer.decay import Decayed, Passes, apply_decay, decay_if_due, next_status, passes_of, unseen
 from hikidashi.drawer.fact import Draft, FactStatus, FactType
-from hikidashi.drawer.seen import note_read, note_seen
+from hikidashi.drawer.seen import note_read
 from hikidashi.drawer.store import Drawer
 from hikidashi.times import format_time
 
@@ -136,7 +136,8 @@ def test_being_read_or_named_starts_the_days_again(connection: sqlite3.Connectio
     named = Drawer(connection, "workspace").find("n")
     assert fact is not None and named is not None
     note_read(connection, fact, format_time(day(119.5)))
-    note_seen(connection, [named.id], format_time(day(119.5)))
+    values = {"ids": f"[{named.id}]", "at": format_time(day(119.5))}
+    connection.execute(queries("recall")["move_seen"], values)  # a prompt named it (`recall.seen`)
     found = {}
     for number in range(120, 320):
         look(connection, number)

@@ -17,7 +17,7 @@ from hikidashi.db.migrations import migrate
 from hikidashi.drawer import refusals
 from hikidashi.drawer.fact import MAX_BODY, Draft
 from hikidashi.drawer.reading import all_facts, count_facts, fact_keys, find_fact, versions_of
-from hikidashi.drawer.seen import note_read, note_seen
+from hikidashi.drawer.seen import note_read
 from hikidashi.drawer.store import Drawer
 from hikidashi.errors import CorruptData, NoSuchFact, SecretRefused, UsageError
 from hikidashi.times import format_time
@@ -227,14 +227,6 @@ def test_an_explicit_read_revives_a_stale_fact_never_a_retired_one(drawer: Drawe
     found = note_read(drawer.connection, fact, at(7))
     assert (found.status, found.uses, found.last_seen) == (after, 1, at(7))
     assert note_read(drawer.connection, fact, at(6)).last_seen == at(7), "a clock that was set back"
-
-
-def test_being_named_by_a_prompt_moves_when_it_was_seen_and_nothing_else(drawer: Drawer) -> None:
-    fact, other = drawer.write(draft()), drawer.write(draft(key="other"))
-    drawer.connection.execute("UPDATE facts SET status = 'stale'")
-    note_seen(drawer.connection, [fact.id], at(3))
-    assert drawer.find(fact.key) == dataclasses.replace(fact, status="stale", last_seen=at(3))
-    assert drawer.find(other.key) == dataclasses.replace(other, status="stale")
 
 
 def test_reading_a_fact_that_was_forgotten_meanwhile(drawer: Drawer) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hikidashi.drawer.fact import Scope, fact_subject
+from hikidashi.drawer.store import Drawer
 from hikidashi.errors import HikidashiError
 from hikidashi.recall.seen import WAIT_MS, note_turn
 from hikidashi.times import format_time
@@ -53,6 +54,25 @@ def test_what_the_prompt_names_was_asked_for_and_what_is_given_is_an_exposure(he
         assert last_seen(here, scope, key) == format_time(LATER), key
         (use,) = uses_of(here.connections[scope], fact_subject(scope, key))
         assert (use["kind"], use["via"], use["session_id"], use["uses"]) == ("exposure", "hook", "s1", 1)
+
+
+def test_being_named_makes_no_stale_fact_active_and_moves_nothing_else(here: Filled, tmp_path: Path) -> None:
+    here.change("cache:redis", status="stale")
+    connection = here.connections["workspace"]
+    before = dict(connection.execute("SELECT * FROM facts WHERE key = 'cache:redis'").fetchone())
+    note_turn(here.recall("which cache?"), databases(tmp_path), session_id="s1", via="hook", at=LATER)
+    after = dict(connection.execute("SELECT * FROM facts WHERE key = 'cache:redis'").fetchone())
+    assert after == before | {"last_seen": format_time(LATER)}
+    note_turn(here.recall("which cache?"), databases(tmp_path), session_id="s1", via="hook", at=NOW)
+    assert last_seen(here, "workspace", "cache:redis") == format_time(LATER), "a clock that was set back"
+
+
+def test_a_fact_that_was_forgotten_during_the_turn_leaves_no_trace(here: Filled, tmp_path: Path) -> None:
+    found = here.recall("which cache, and what indent?")
+    Drawer(here.connections["workspace"], "workspace").forget("cache:redis")
+    note_turn(found, databases(tmp_path), session_id="s1", via="hook", at=LATER)
+    subjects = here.connections["workspace"].execute("SELECT subject FROM usage_events").fetchall()
+    assert [row["subject"] for row in subjects] == ["fact:workspace:rule:cache"]
 
 
 def test_what_came_by_words_was_only_shown(here: Filled, tmp_path: Path) -> None:

@@ -42,10 +42,6 @@ VALUES (:fact_id, :version, :type, :body, :proof, :confidence, :origin, :at)
 -- name: set_status
 UPDATE facts SET status = :status WHERE scope = :scope AND key = :key RETURNING *
 
--- Seen later than it was; a clock that was set back moves nothing.
--- name: seen
-UPDATE facts SET last_seen = max(last_seen, :at) WHERE id = :id
-
 -- An explicit read counts, and revives a stale fact; a retired one only a write.
 -- name: read
 UPDATE facts SET

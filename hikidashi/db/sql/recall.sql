@@ -77,7 +77,8 @@ SELECT id, body FROM facts WHERE id IN (SELECT value FROM json_each(:ids))
 -- name: move_seen
 UPDATE facts SET last_seen = max(last_seen, :at) WHERE id IN (SELECT value FROM json_each(:ids))
 
--- The session was given these facts without asking.
+-- The session was given these facts without asking. One that was forgotten meanwhile leaves no trace.
 -- name: note_exposures
 INSERT INTO usage_events (kind, subject, session_id, via, at)
-SELECT 'exposure', value, :session_id, :via, :at FROM json_each(:subjects)
+SELECT 'exposure', 'fact:' || scope || ':' || key, :session_id, :via, :at
+FROM facts WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY id
