@@ -52,7 +52,7 @@ class Classified:
     """What a folder of transcripts shows."""
 
     files: int = 0
-    #: Shell calls that were made here first, not repeated from another file.
+    #: Shell calls; of a session and its copy both count.
     calls: int = 0
     candidates: dict[tuple[str, str], Candidate] = field(default_factory=dict)
     #: With `explain`: file and why, for each shell call that shows no success.
@@ -82,7 +82,7 @@ def _classify(host: Host, file: SessionFile, told: Classified, *, max_line_bytes
     promotion = Promotion(host.name, path=str(file.path), explain=explain)
     lasting = Lasting(host.name, str(file.path))
     report = ReadReport()
-    # Each file is judged for itself: what another file told before counts here too.
+    # Each file is judged for itself, whichever others are given: what another one told counts here too.
     seen: set[bytes] = set()
     for event in host.events(file.path, start=Position(), report=report, max_line_bytes=max_line_bytes, seen=seen):
         promotion.feed(event)

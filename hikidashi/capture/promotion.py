@@ -10,6 +10,7 @@ from typing import Any, Final
 from hikidashi.capture.evidence import Evidence, Verb
 from hikidashi.capture.passages import cut, one_line
 from hikidashi.capture.toolbox import Toolbox
+from hikidashi.capture.vocabulary import word_list
 from hikidashi.drawer.fact import CONFIDENCE, MAX_KEY, Draft, Sighting, clean_key
 from hikidashi.source import Source
 
@@ -221,12 +222,22 @@ def _proof(grown: Grown, best: Way) -> str:
     return cut(one_line(f"`{cut(best.command, 80)}` {said} on {best.at[:10]}{times}"), MAX_PROOF)
 
 
+#: Tools whose names stand in prompts about anything: there the words of the verb must do.
+_EVERYDAY: Final = word_list(
+    "ant atlas behave build butler cap composer consul convex copilot crane crystal dart diesel dist dune ember",
+    "fly flux forge gem go goose grunt gulp invoke just karma kind lake lean linear maestro make mix modal mocha",
+    "nest next node nomad np op pack packer parcel pest pex pod poetry prove puppet python quasar r rake remix",
+    "render robot rye salt sam shell slack stack surge swift task tea tilt tox trial trigger trunk turbo vault",
+)
+
+
 def _aliases(grown: Grown, box: Toolbox) -> tuple[str, ...]:
     """Words that people prompt with: the verb's, the tools', the target and its parts."""
     parts = [part for part in grown.target.replace("/", " ").replace(":", " ").split() if len(part) > 2]
     known = [box.tools[name] for name in grown.tools if name in box.tools]
     of_tools = [alias for tool in known for alias in tool.aliases]
-    words = [*box.words.get(grown.verb, ()), *of_tools, *grown.tools, grown.target, *parts]
+    names = [name for name in grown.tools if name not in _EVERYDAY]
+    words = [*box.words.get(grown.verb, ()), *of_tools, *names, grown.target, *parts]
     return tuple(dict.fromkeys(words))
 
 

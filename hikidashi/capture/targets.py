@@ -26,17 +26,20 @@ _SCP_LIKE: Final = re.compile(r"\A(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+):(?!\d+(?:/|
 #: A variable or a command whose value the line does not tell; a placeholder.
 _UNTOLD: Final = re.compile(r"[$`]|<[^>]*>|\{\{|%[A-Za-z_]+%")
 _REMOTE: Final = re.compile(r"^To (\S+)", re.MULTILINE)
-#: What is another one the next time: an image's digest, the number of a pull request, and in a path the first part
-#: that holds a time, a commit or an ID.
-_PASSING: Final = re.compile(
-    r"@sha256:[0-9a-f]{8,}|(?<=[-_.]pr|[-_.]mr)[-_.]?\d+(?=\Z|[./])"
-    r"|/(?:[^/]*[-_.])?(?:(?:19|20)\d\d-?[01]\d-?[0-3]\d(?:[-_T.]?\d[\d.:-]{3,})?Z?|1\d{9}(?:\d{3})?"
+#: What is another one the next time: an image's digest, the number of a pull request.
+_NUMBERED: Final = re.compile(r"@sha256:[0-9a-f]{8,}|(?<![^-_./])(?P<request>pr|mr)[-_]?\d+(?![^-_./])")
+#: In the path of a deploy, from the first part on that holds a time, a commit or an ID.
+_RELEASE: Final = re.compile(
+    r"/(?:[^/]*[-_.])?(?:(?:19|20)\d\d-?[01]\d-?[0-3]\d(?:[-_T.]?\d[\d.:-]{3,})?Z?|1\d{9}(?:\d{3})?"
     r"|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=[-_./]|\Z).*\Z"
 )
 #: The forge that people leave out when they name a repository.
 _USUAL_FORGE: Final = "github.com/"
-#: The server of a database in its address, or among the words of a connection.
-_SERVER: Final = re.compile(r"\b\w[\w+]*://(?:[^@/\s]*@)?([\w.-]+)|\bhost=([\w.-]+)")
+#: The server of a database in a word that is its address, or the words of a connection.
+_SERVER: Final = re.compile(
+    r"\A(?:postgres|mysql|mariadb|mongodb|redis|mssql|sqlserver|clickhouse|cockroach)[\w+]*://(?:[^@/\s]*@)?([\w.-]+)"
+    r"|\A(?:\w+=\S* )*host=([\w.-]+)"
+)
 #: How the addresses of this machine, of its containers, and of sockets begin.
 _NEAR: Final = ("/", ".", "127.", "0.", "172.17.", "172.18.", "172.19.")
 _LOCAL_HOSTS: Final = ("127.0.0.1", "0.0.0.0", "[::1]", "::1")
@@ -55,7 +58,8 @@ class Where:
 def target_of(called: Called, invocation: Invocation, output: str, where: Where) -> str:
     """The target by the row's finders, else the project; never empty. Redacted, fit for a key."""
     for finder in (*called.call.target, "project"):
-        target = clean_target(_find(finder, called, invocation, output, where), case_blind=called.tool.case_blind)
+        found = _find(finder, called, invocation, output, where)
+        target = clean_target(found, case_blind=called.tool.case_blind, releases=called.call.verb == "deploy")
         if target:
             if called.call.verb == "connect-db":
                 target = _database(target, called, invocation)
@@ -73,7 +77,7 @@ def _database(target: str, called: Called, invocation: Invocation) -> str:
         invocation.environ.get("PGHOST"),
         invocation.environ.get("MYSQL_HOST"),
     )
-    server = next((host for host in given if host), "") or _group(_SERVER.pattern, called.arguments.text)
+    server = next((host for host in given if host), "") or _first_group(_SERVER, invocation.words)
     server = clean_target(server).partition(":")[0]
     far = "." in server and not server.startswith(_NEAR) and not server.endswith(".localhost")
     return f"{server}/{target}" if far and server not in target else target
@@ -90,13 +94,13 @@ def _find(finder: str, called: Called, invocation: Invocation, output: str, wher
     words = invocation.words[1:]
     match kind:
         case "out":
-            return _group(rest, output)
+            return _group(pattern(rest), output)
         case "arg":
-            return next((text for text in (_group(rest, word) for word in words) if text), "")
+            return _first_group(pattern(rest), words)
         case "line":
-            return _group(rest, called.arguments.text)
+            return _group(pattern(rest), called.arguments.text)
         case "stdin":
-            return _group(rest, invocation.stdin or "")
+            return _group(pattern(rest), invocation.stdin or "")
         case "option":
             return called.arguments.value(rest) or ""
         case "env":
@@ -114,11 +118,15 @@ def _find(finder: str, called: Called, invocation: Invocation, output: str, wher
             return place_name(kind, invocation, where)
 
 
-def _group(regex: str, text: str) -> str:
-    match = pattern(regex).search(text)
+def _group(regex: re.Pattern[str], text: str) -> str:
+    match = regex.search(text)
     if match is None:
         return ""
     return next((group for group in match.groups() if group), "") if match.groups() else match[0]
+
+
+def _first_group(regex: re.Pattern[str], words: tuple[str, ...]) -> str:
+    return next((text for text in (_group(regex, word) for word in words) if text), "")
 
 
 def _nth(words: tuple[str, ...], number: int) -> str:
@@ -144,8 +152,14 @@ def place_name(kind: str, invocation: Invocation, where: Where) -> str:
 _TEMPORARY: Final = re.compile(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders)/|[A-Za-z]:[/\\].*[/\\]Temp[/\\]")
 
 
+#: A folder that the line made for the moment, or finds by the system's name for such.
+_MADE: Final = re.compile(r"\$\(mktemp |`mktemp |\$\{?TE?MP")
+
+
 def is_scratch(invocation: Invocation, where: Where) -> bool:
     """Whether a call ran in a temporary folder, though the session's project is in none."""
+    if _MADE.match(invocation.folder):
+        return True
     folder = _folder(invocation, where.cwd)
     return not invocation.host and _TEMPORARY.match(folder) is not None and _TEMPORARY.match(where.root) is None
 
@@ -184,17 +198,18 @@ def folder_name(folder: str) -> str:
 
 
 @lru_cache(maxsize=512)
-def clean_target(text: str, *, case_blind: bool = False) -> str:
+def clean_target(text: str, *, case_blind: bool = False, releases: bool = False) -> str:
     """A target as it stands in a key: no scheme, no credentials, no slash at the end, NFC, redacted.
 
-    '' for what names nothing, such as a variable whose value the line does not tell. Releases, commits, times and
-    pull requests are no part of it: the next one is the same target. A target that is changed by redaction or too
+    '' for what names nothing, such as a variable whose value the line does not tell. The numbers of
+    pull requests and digests are no part of it, nor with `releases` a path from a time or a commit on: the next one
+    goes to the same target. A target that is changed by redaction or too
     long gets a hash of what it was, so that two targets never share a key.
     """
     target = unicodedata.normalize("NFC", text).strip().strip("'\"`").rstrip(".,;:)")
     if not target or target in (".", "..", "/", "~", "-") or _UNTOLD.search(target):
         return ""
-    plain, told = _plain(target), _plain(redact(target))
+    plain, told = _plain(target, releases=releases), _plain(redact(target), releases=releases)
     if "[redacted" not in told:  # what was secret stood before the `@`
         told = redact(plain)
     shown = "".join(c if c.isprintable() and not c.isspace() else "-" for c in told)
@@ -206,7 +221,7 @@ def clean_target(text: str, *, case_blind: bool = False) -> str:
     return shown
 
 
-def _plain(target: str) -> str:
+def _plain(target: str, *, releases: bool) -> str:
     schemed = _SCHEME.match(target)
     if schemed:
         rest = target[schemed.end() :]
@@ -217,7 +232,10 @@ def _plain(target: str) -> str:
         scp = _SCP_LIKE.match(target)
         if scp:
             target = f"{scp[1].lower()}/{scp[2].lstrip('/')}"
-    target = _PASSING.sub("", target.rstrip("/").removesuffix(".git")).rstrip("/")
+    target = target.rstrip("/").removesuffix(".git").rstrip("/")
+    target = _NUMBERED.sub(lambda match: match["request"] or "", target)
+    if releases:
+        target = _RELEASE.sub("", target)
     if target.startswith(_USUAL_FORGE) and target.count("/") >= 2:
         target = target.removeprefix(_USUAL_FORGE)
     for local in _LOCAL_HOSTS:

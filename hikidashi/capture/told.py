@@ -92,13 +92,23 @@ def _typed(invocation: Invocation) -> str:
     words = " ".join([*environ, *wrappers, *map(_quoted, invocation.words)])
     if invocation.folder and not invocation.host:
         words = f"cd {_quoted(invocation.folder)} && {words}"
-    return f"ssh {invocation.host} {_quoted(words)}" if invocation.via == "ssh" and invocation.host else words
+    return (
+        f"ssh {invocation.host} {_quoted(words, elsewhere=True)}"
+        if invocation.via == "ssh" and invocation.host
+        else words
+    )
 
 
-def _quoted(word: str) -> str:
-    """A word as a person would quote it."""
+#: What the shell filled in, as far as a word tells: `$(date)`, `$PORT`, but not the `$1` of awk.
+_FILLED: Final = re.compile(r"\$(?:\(|\{|[A-Z][A-Z0-9_]{2})")
+
+
+def _quoted(word: str, *, elsewhere: bool = False) -> str:
+    """A word as a person would quote it; `elsewhere`: what is filled in is filled in over there."""
     if word and _UNQUOTED.fullmatch(word):
         return word
+    if not elsewhere and _FILLED.search(word):
+        return '"' + word.replace('"', '\\"') + '"'
     if "'" not in word:
         return f"'{word}'"
     return '"' + word.replace('"', '\\"') + '"'

@@ -155,6 +155,24 @@ def test_the_same_done_twice_is_one_key(one: str, other: str, output: str, key: 
 
 
 @pytest.mark.parametrize(
+    ("pushed", "key"),
+    [
+        ("git@gitlab.com:ann/2026-03-01-notes.git", "push:gitlab.com/ann/2026-03-01-notes"),
+        ("git@gitlab.com:ann/4f2a91c.git", "push:gitlab.com/ann/4f2a91c"),
+        ("git@gitlab.com:ann/spr-3.git", "push:gitlab.com/ann/spr-3"),
+    ],
+)
+def test_a_repository_keeps_its_name(pushed: str, key: str) -> None:
+    assert list(drafts(("git push", f"To {pushed}\n   4f2a91c..77b0e12  main -> main"))) == [key]
+
+
+def test_what_the_shell_fills_in_is_told_so_that_it_can_be_typed_again() -> None:
+    copied = "upload: dist/a.js to s3://harbour/a.js"
+    (one,) = drafts(("echo go; aws s3 sync $(ls -d dist) s3://harbour --profile $PROFILE", copied)).values()
+    assert '`aws s3 sync "$(ls -d dist)" s3://harbour --profile $PROFILE`' in one.body
+
+
+@pytest.mark.parametrize(
     "folder", ["/srv/till", "/srv/2026", "/srv/facade", "/srv/v2/api", "/home/ann/feedbac", "/srv/port-8080"]
 )
 def test_names_that_stay_are_kept_whole(folder: str) -> None:
@@ -169,9 +187,10 @@ def test_long_targets_that_differ_at_their_end_are_two_keys() -> None:
 
 def test_a_scratch_folder_is_no_project() -> None:
     scratch = ("cd /tmp/tmp.Xy12ab && npm run build", BUILT)
-    taker = after(scratch)
-    assert taker.drafts() == []
-    assert "temporary folder" in taker.nothings[0].why
+    for command in (scratch[0], "cd $(mktemp -d) && npm run build", 'cd "$TMPDIR/x" && npm run build'):
+        taker = after((command, BUILT))
+        assert taker.drafts() == []
+        assert "temporary folder" in taker.nothings[0].why
     assert list(drafts(scratch, ("npm run build", BUILT))) == ["build:shop"]
     assert list(drafts(("npm run build", BUILT), cwd="/tmp/till")) == ["build:till"]
 
@@ -186,6 +205,7 @@ def test_a_scratch_folder_is_no_project() -> None:
         ("PGHOST=db.example.com psql -d shop -c 'select 1'", "connect-db:db.example.com/shop"),
         ("psql postgres://ann:hunter2hunter2@db.example.com:5432/shop -c 'select 1'", "connect-db:db.example.com/shop"),
         ("psql 'host=db.example.com dbname=shop' -c 'select 1'", "connect-db:db.example.com/shop"),
+        ("psql shop -c \"select 'https://example.com/x', host='a.b'\"", "connect-db:shop"),
         ("psql -h db.example.com -c 'select 1'", "connect-db:db.example.com"),
     ],
 )
@@ -203,3 +223,24 @@ def test_what_asks_is_told_before_what_changes() -> None:
         ("gh pr merge 42", "✓ Merged pull request #42"), ("gh api repos/ann/till/branches --paginate", '[{"name":"x"}]')
     ).values()
     assert "gh api" in one.body
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "tool", "prompted"),
+    [
+        ("make deploy", "deployed", "make", "deploy"),
+        ("render deploys create srv-1 --wait", "Deploy dep-1 succeeded", "render", "deploy"),
+        (
+            "terraform apply -auto-approve",
+            "Apply complete! Resources: 1 added, 0 changed, 0 destroyed.",
+            "",
+            "terraform",
+        ),
+    ],
+)
+def test_a_tool_named_by_an_everyday_word_is_not_prompted_with_it(
+    command: str, output: str, tool: str, prompted: str
+) -> None:
+    (one,) = drafts((command, output)).values()
+    assert tool not in one.aliases
+    assert prompted in one.aliases
