@@ -24,6 +24,8 @@ MAX_PROOF: Final = 300
 #: Steps before a success that are told, and ways of doing one thing.
 MAX_STEPS: Final = 3
 MAX_WAYS: Final = 3
+#: Ways that are remembered: a project may have hundreds of parts.
+KEPT_WAYS: Final = 8
 
 #: Verbs whose success rests on steps before it, and the verbs of those steps.
 CHAINED: Final[dict[Verb, frozenset[Verb]]] = {
@@ -137,6 +139,8 @@ class Grown:
         )
         if known is None or chained or _rank(self.verb, way) <= _rank(self.verb, known):
             self.ways[name] = way
+        if len(self.ways) > KEPT_WAYS:
+            del self.ways[max(self.ways, key=lambda name: _rank(self.verb, self.ways[name]))]
 
     def best(self) -> list[Way]:
         """The ways, best first."""

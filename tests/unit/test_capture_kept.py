@@ -233,7 +233,7 @@ def test_what_asks_is_told_before_what_changes() -> None:
         (
             "terraform apply -auto-approve",
             "Apply complete! Resources: 1 added, 0 changed, 0 destroyed.",
-            "",
+            "make",
             "terraform",
         ),
     ],
@@ -244,3 +244,14 @@ def test_a_tool_named_by_an_everyday_word_is_not_prompted_with_it(
     (one,) = drafts((command, output)).values()
     assert tool not in one.aliases
     assert prompted in one.aliases
+
+
+def test_a_project_of_many_parts_is_remembered_in_little() -> None:
+    few, many = (
+        after(*((f"cd packages/part-{n:03} && npm test", "Tests: 3 passed, 3 total") for n in range(parts)))
+        for parts in (10, 300)
+    )
+    assert len(json.dumps(many.to_state())) < 1.1 * len(json.dumps(few.to_state()))
+    ((one, sightings),) = many.drafts()
+    assert one.key == "test:shop"
+    assert len(sightings) == 300
