@@ -48,7 +48,7 @@ def show_list(desk: Desk, candidates: Iterable[Candidate]) -> None:
     rows = []
     for candidate in candidates:
         details = [candidate.key, short(candidate.body, _LISTED)]
-        if candidate.proof:
+        if candidate.proof and candidate.origin != "rule":  # a rule's is that the person said it
             details.append(f"proof: {short(candidate.proof, _LISTED)}")
         fact = desk.standing(candidate)
         if fact is not None:
@@ -79,7 +79,7 @@ def _rows(candidate: Candidate, proposal: Draft) -> list[tuple[str, str]]:
     kind = "It only reads" if candidate.probe else "It stays as it is"
     told = f"{probe}\n{kind}; `hikidashi verify` runs it, without a shell, in an empty folder."
     rows = [
-        ("proof", candidate.proof),
+        ("proof", candidate.proof if candidate.origin != "rule" else ""),
         ("check", told if probe else ""),
         ("also", handful(proposal.aliases)),
         ("machine", candidate.machine_name),

@@ -68,7 +68,7 @@ def show_fact(fact: Fact, machine: Machine, now: datetime) -> None:
     if fact.status == "retired":
         say("Retired: no agent is given it. `hikidashi write` brings it back.", "yellow")
     say(fact.body, indent="    ")
-    rows = [("proof", fact.proof)]
+    rows = [("proof", fact.proof if fact.origin != "rule" else "")]  # "from" says that the person said it
     if is_elsewhere(fact, machine.id):
         rows.append(("machine", f"worked on {fact.machine_name or 'another machine'}, not shown on {machine.name}"))
     if fact.last_failed:
@@ -111,7 +111,7 @@ def _evidence(fact: Fact, machine: Machine) -> str:
     parts = []
     if is_elsewhere(fact, machine.id):
         parts.append(f"worked on {fact.machine_name or 'another machine'}")
-    if fact.proof:
+    if fact.proof and fact.origin != "rule":
         parts.append(f"proof: {short(fact.proof, _LISTED)}")
     if fact.last_failed:
         parts.append(f"failed since: {short(fact.failure, _LISTED)}")

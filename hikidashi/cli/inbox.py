@@ -122,7 +122,7 @@ class _Dialog:
         kind = candidate.verb or candidate.type
         self._keyboard.forget()
         say()
-        say(f"a approve  e edit  r reject  l later  u undo  v all of {kind}  q quit  ? help", "bold cyan")
+        say(f"a approve  e edit  r reject  l later  u undo  v all {kind}  q quit  ? help", "bold cyan")
         say(f"[{self._place + 1} of {len(self._waiting)}]", "dim")
         return self._keyboard.read().lower()
 

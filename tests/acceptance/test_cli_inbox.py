@@ -79,7 +79,7 @@ def test_a_candidate_is_shown_with_all_that_a_yes_needs(project: Path) -> None:
         "machine  desk",
         "/sessions/s6.jsonl:42",
         "… and 2 more",
-        "v all of deploy",
+        "v all deploy",
     ):
         assert part in text, text
     terminal.press("q", "1 left.")
