@@ -26,7 +26,7 @@ test: install
 	$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
 test-slow: install
-	$(BIN)/pytest -n $(WORKERS) -m slow --timeout 1800
+	HIKIDASHI_TEST_LONG=1 $(BIN)/pytest -n $(WORKERS) -m "slow or hypothesis" --timeout 1800
 
 check: install
 	$(BIN)/ruff check .

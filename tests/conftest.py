@@ -9,6 +9,7 @@ temporary folders are on a memory disk where there is a large one; `HIKIDASHI_TE
 from __future__ import annotations
 
 import atexit
+import itertools
 import os
 import shutil
 import socket
@@ -77,13 +78,21 @@ _scrub_environment()
 sys.addaudithook(_guard)
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Endless folders; pytest's own numbering looks through all earlier ones each time."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home folder, fresh for each test."""
-    folder = tmp_path_factory.mktemp("home")
+    folder = next(homes)
+    folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("USERPROFILE", str(folder))
-    yield folder
+    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from hikidashi.errors import UsageError
 from hikidashi.staging.entry import Entry
 from tests.capture_sessions import busy_session, finished_session, folder_of_sessions, open_session
 from tests.capture_workspace import LATE, SOON, desk
+from tests.support.examples import examples
 from tests.transcripts import Session, dump
 
 CHOICE = "Use Postgres instead of SQLite for the job queue."
@@ -117,7 +118,7 @@ def test_what_a_session_left_waits_until_it_is_at_rest(tmp_path: Path, home: Pat
         assert here.extract(own=True, at=LATE).new == []
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(5, 150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.sets(st.integers(1, 999), max_size=6))
 def test_a_file_that_grows_in_any_pieces_gives_the_same_entries(
     tmp_path_factory: pytest.TempPathFactory, home: Path, parts: set[int]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hikidashi.hosts import claude_back
 from hikidashi.hosts.claude_code import HOST
 from hikidashi.hosts.transcript import Event, Position, ReadReport
+from tests.support.examples import examples
 from tests.transcripts import Session, dump, read
 
 FUNCTION_FIXTURES = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -71,7 +72,7 @@ def in_steps(path: Path, data: bytes, cuts: list[int]) -> tuple[list[Event], Rea
 
 
 @pytest.mark.parametrize("damage", [False, True])
-@settings(max_examples=30, deadline=None, suppress_health_check=FUNCTION_FIXTURES)
+@settings(max_examples=examples(12, 500), deadline=None, suppress_health_check=FUNCTION_FIXTURES)
 @given(data=st.data())
 def test_any_split_of_a_growing_file_gives_the_events_of_one_read(
     damage: bool, data: st.DataObject, tmp_path: Path
@@ -177,7 +178,7 @@ VALUES: Any = st.recursive(
 LINES = st.dictionaries(KEYS, VALUES, max_size=12)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=FUNCTION_FIXTURES)
+@settings(max_examples=examples(12, 500), deadline=None, suppress_health_check=FUNCTION_FIXTURES)
 @given(lines=st.lists(LINES, min_size=1, max_size=5))
 def test_no_field_of_any_type_raises(lines: list[dict[str, Any]], tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
@@ -187,7 +188,7 @@ def test_no_field_of_any_type_raises(lines: list[dict[str, Any]], tmp_path: Path
     check_types(events)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=FUNCTION_FIXTURES)
+@settings(max_examples=examples(40, 1_000), deadline=None, suppress_health_check=FUNCTION_FIXTURES)
 @given(
     raw=st.binary(max_size=400)
     | st.lists(st.sampled_from([b"{", b"}", b'"', b"\n", b"\0", b"\\u", b"\xff"])).map(b"".join)

@@ -23,6 +23,7 @@ import hikidashi.records.history as history_module
 from hikidashi import atomic
 from hikidashi.errors import Busy, Conflict, CorruptData, StorageFailure, UsageError
 from hikidashi.records.history import Author, History, blob_id
+from tests.support.examples import examples
 
 AT = datetime(2026, 5, 3, 9, 30, tzinfo=UTC)
 SMALL = {"memory/summary.md": b"# Summary\n", "memory/decisions/a.md": b"one\n", "knowledge/k.md": b"k\n"}
@@ -96,7 +97,7 @@ def test_a_commit_comes_back_as_it_was_made(history: History) -> None:
 BODIES = st.text(st.characters(codec="utf-8"), max_size=60)
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=examples(10, 300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     BODIES,
     BODIES,

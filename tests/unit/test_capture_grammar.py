@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hikidashi.capture.grammar import MAX_PARSED, Invocation, Reading, read_line
+from tests.support.examples import examples
 
 
 def _brief(invocation: Invocation) -> str:
@@ -386,7 +387,7 @@ def _sound(reading: Reading) -> None:
             assert invocation.filters
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40, 2_000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.one_of(st.text(max_size=200), st.lists(st.sampled_from(PIECES), max_size=40).map(" ".join)))
 def test_any_text_is_read(text: str) -> None:
     _sound(read_line(text))

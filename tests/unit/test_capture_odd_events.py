@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hikidashi.capture.extract import SessionFold
 from hikidashi.hosts.transcript import Event
 from hikidashi.staging.entry import MAX_ENTRY_BYTES, Entry
+from tests.support.examples import examples
 
 WORDS = [
     "Add a retry to the upload client and cover it with tests",
@@ -96,7 +97,7 @@ events = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20, 1_000), deadline=None)
 @given(session=st.lists(events, max_size=25))
 def test_odd_events_never_stop_the_fold(session: list[Any]) -> None:
     fold = SessionFold("claude-code")

@@ -14,6 +14,7 @@ from hikidashi.hosts.claude_code import HOST
 from hikidashi.hosts.transcript import Event
 from hikidashi.staging.entry import Entry
 from tests.capture_sessions import busy_session, open_session
+from tests.support.examples import examples
 from tests.transcripts import Session, read
 
 TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
@@ -36,7 +37,7 @@ def passed_on(fold: SessionFold) -> SessionFold:
     return after
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20, 1_000), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cuts=st.sets(st.integers(min_value=1, max_value=60), max_size=8))
 def test_reading_on_from_a_state_gives_what_reading_at_once_gives(both: list[Event], cuts: set[int]) -> None:
     whole = SessionFold(HOST.name)

@@ -24,6 +24,7 @@ from hikidashi.records.record import (
     render_record,
 )
 from hikidashi.source import TRUSTS, Source
+from tests.support.examples import examples
 
 SOURCE = Source(
     host="claude-code",
@@ -321,7 +322,7 @@ def records(draw: st.DrawFn) -> Record:
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(50, 2_000))
 @given(records())
 def test_what_is_written_is_read_as_it_was(record: Record) -> None:
     data = render_record(record)
@@ -331,7 +332,7 @@ def test_what_is_written_is_read_as_it_was(record: Record) -> None:
     assert b"\r" not in data
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(40, 1_000))
 @given(records())
 def test_other_yaml_readers_see_the_same_texts(record: Record) -> None:
     front = render_record(record).decode().split("\n---\n")[0].removeprefix("---\n")
@@ -341,7 +342,7 @@ def test_other_yaml_readers_see_the_same_texts(record: Record) -> None:
     assert [row["session_id"] for row in rows] == [source.session_id for source in record.sources]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(50, 2_000))
 @given(st.binary(max_size=300) | st.text(max_size=300).map(lambda text: b"---\n" + text.encode("utf-8", "replace")))
 def test_no_bytes_break_the_reader(data: bytes) -> None:
     parsed = read_record("memory/decisions/x.md", data)
@@ -366,7 +367,7 @@ LINES = st.tuples(
 ).map("".join)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(60, 3_000))
 @given(st.lists(LINES, min_size=1, max_size=3).map(lambda lines: "\n".join(lines) + "\n"))
 def test_the_fast_reader_says_what_yaml_says(front: str) -> None:
     fast = frontmatter._read_own_form(front)

@@ -220,7 +220,7 @@ class Staging(RuleBasedStateMachine):
 
 TestStaging = Staging.TestCase
 TestStaging.settings = settings(
-    max_examples=25, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=12, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 
@@ -229,7 +229,7 @@ def test_the_same_for_long() -> None:
     run_state_machine_as_test(
         Staging,
         settings=settings(
-            max_examples=1_000, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=300, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hikidashi.records.record import parse_record
 from hikidashi.staging.entry import Entry
 from tests.support.consolidation import DAY_ONE, Desk, entry, kinds
+from tests.support.examples import examples
 
 #: Texts that have broken some parser somewhere.
 NASTY = st.sampled_from(
@@ -79,7 +80,11 @@ STREAMS = st.integers(1, 14).flatmap(lambda n: st.tuples(*(entries(i) for i in r
 PERSONS = "---\nupdated_at: 2026-04-01T00:00:00.000Z\n---\n\nKeep this  \n\n<!-- hikidashi:begin -->\n and this\n"
 
 QUICK = hypothesis_settings(
-    max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
+    max_examples=examples(12, 1_000),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+    database=None,
 )
 
 
