@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -42,8 +40,8 @@ def test_it_shows_the_whole_way_in_time_and_touches_nothing(tmp_path: Path, home
     assert list(home.iterdir()) == []
 
 
-def test_its_json_tells_the_same(tmp_path: Path, hikidashi_json: Callable[..., Any]) -> None:
-    told = hikidashi_json("demo", cwd=tmp_path)
+def test_its_json_tells_the_same(tmp_path: Path) -> None:
+    told = command.hikidashi("demo", "--json", cwd=tmp_path).json
     assert set(told) == {"rounds", "files", "password_found_in", "seconds"}
     assert told["password_found_in"] == []
     assert ".hikidashi/memory/summary.md" in told["files"]
@@ -59,12 +57,15 @@ def test_its_json_tells_the_same(tmp_path: Path, hikidashi_json: Callable[..., A
     assert all(operation["reason"] for operation in third["run"]["operations"])
 
 
-def test_a_kept_workspace_is_where_it_was_asked_for(tmp_path: Path, hikidashi: Command) -> None:
+def test_a_kept_workspace_is_where_it_was_asked_for(tmp_path: Path) -> None:
     kept = tmp_path / "new folder" / "demo"
-    shown = hikidashi("demo", "--keep", str(kept), cwd=tmp_path).stdout
+    shown = command.hikidashi("demo", "--keep", str(kept), cwd=tmp_path)
+    assert shown.code == 0
     assert (kept / ".hikidashi" / "memory" / "summary.md").is_file()
-    assert str(kept) in shown
-    assert "name a new folder" in hikidashi("demo", "--keep", str(kept), cwd=tmp_path, code=2).stderr
+    assert str(kept) in shown.out
+    again = command.hikidashi("demo", "--keep", str(kept), cwd=tmp_path)
+    assert again.code == 2
+    assert "name a new folder" in again.err
     # It is another user's to the person's own registry; after `trust` its records are theirs to look at.
     assert command.hikidashi("status", cwd=kept).code == 5
     assert command.hikidashi("trust", "--yes", cwd=kept).code == 0

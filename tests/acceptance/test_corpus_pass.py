@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hikidashi.records.history import History
 from tests.support.commands import Commands
 from tests.support.project import Project, python_environ
@@ -20,7 +22,10 @@ def _pass(project: Project, corpus: Path) -> dict[str, Any]:
     return {"extracted": extracted, "drained": drained}
 
 
-def test_all_sessions_go_in_and_a_second_pass_changes_no_byte(corpus: Path, tmp_path: Path, run: Commands) -> None:
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)])
+def test_all_sessions_go_in_and_a_second_pass_changes_no_byte(
+    corpus: Path, tmp_path: Path, run: Commands, every: int
+) -> None:
     project = Project.made(tmp_path / "shop", run)
     files = sorted(corpus.rglob("*.jsonl"))
     first = _pass(project, corpus)
@@ -48,9 +53,9 @@ def test_all_sessions_go_in_and_a_second_pass_changes_no_byte(corpus: Path, tmp_
     assert (second["drained"]["outcome"], second["drained"]["consumed"]) == ("idle", 0)
     assert project.everything() == before
 
-    # From the start of every file again, as after a lost watermark or a copied folder: known IDs stay known.
+    # From the start of files again, as after a lost watermark or a copied folder: known IDs stay known.
     copies = tmp_path / "copies"
-    for path in files:
+    for path in files[::every]:
         copy = copies / path.relative_to(corpus)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(path.read_bytes())
@@ -76,15 +81,18 @@ def _assert_reads_well(project: Project) -> None:
         assert len(commit.subject) <= 72
 
 
+@pytest.mark.parametrize("real", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_background_run_of_extract_and_a_drain_beside_it_end_well(
-    corpus: Path, tmp_path: Path, run: Commands
+    tmp_path: Path, run: Commands, real: bool, request: pytest.FixtureRequest
 ) -> None:
     """Past the thresholds `extract` starts a worker of its own; `--drain` waits for it and takes the rest."""
     project = Project.made(tmp_path / "shop", run)
-    environ = python_environ()
+    environ = python_environ() | {"HIKIDASHI_STAGING_MAX_FILES": "20" if real else "3"}
+    project.keep(project.choices("one", range(4)))
+    folder = [str(request.getfixturevalue("corpus"))] if real else []
     command = [sys.executable, "-m", "hikidashi"]
     told = {"cwd": project.root, "env": environ, "capture_output": True, "text": True, "check": True}
-    extracted: Any = subprocess.run([*command, "extract", str(corpus)], **told)  # type: ignore[call-overload]
+    extracted: Any = subprocess.run([*command, "extract", *folder], **told)  # type: ignore[call-overload]
     assert "in the background: " in extracted.stdout
     drained: Any = subprocess.run([*command, "consolidate", "--drain", "--json"], **told)  # type: ignore[call-overload]
     assert drained.stderr == ""

@@ -1,13 +1,9 @@
-"""Extracts a folder into a workspace and kills itself at one step: a process of its own, ended by SIGKILL.
-
-python -m tests.crash.capture_driver ROOT FOLDER STEP COUNT
-"""
+"""Extracts a folder into a workspace and kills itself at one step: a process of its own, ended by SIGKILL."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 from pathlib import Path
 
 from hikidashi.capture import reading
@@ -28,7 +24,3 @@ def main(root: str, folder: str, step: str, count: str) -> None:
 
     with desk(Path(root)) as here:
         here.extract(Path(folder), checkpoint=checkpoint)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

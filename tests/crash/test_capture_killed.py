@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,9 +12,10 @@ from hikidashi.capture import reading
 from hikidashi.capture.run import CHECKPOINTS
 from tests.capture_sessions import folder_of_sessions
 from tests.capture_workspace import Desk, desk
+from tests.support.commands import Commands
 from tests.transcripts import Session
 
-ROOT = Path(__file__).resolve().parents[2]
+DRIVER = "import sys; from tests.crash.capture_driver import main; main(*sys.argv[1:])"
 
 
 class Killed(Exception):
@@ -103,8 +101,7 @@ def queue(here: Desk, folder: Path) -> None:
 KILLS = [(step, count) for step in CHECKPOINTS for count in (1, 4) if count == 1 or step in CHECKPOINTS[3:5]]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
-def test_kill_9_at_each_step_in_a_row(tmp_path: Path) -> None:
+def test_kill_9_at_each_step_in_a_row(tmp_path: Path, run: Commands) -> None:
     folder = sessions(tmp_path / "sessions")
     expected = undisturbed(tmp_path, folder)
     killed = 0
@@ -112,16 +109,10 @@ def test_kill_9_at_each_step_in_a_row(tmp_path: Path) -> None:
         root = tmp_path / "shop"
         with desk(root) as here:
             queue(here, folder)
-        ended = subprocess.run(
-            [sys.executable, "-m", "tests.crash.capture_driver", str(root), str(folder), step, str(count)],
-            cwd=ROOT,
-            timeout=60,
-            check=False,
-            capture_output=True,
-        )
-        assert ended.returncode in (0, -signal.SIGKILL), ended.stderr.decode()
-        killed += ended.returncode != 0
-        if ended.returncode != 0 and step == "extract:before-commit":
+        (ended,) = run.python(DRIVER, [(root, folder, step, count)])
+        assert ended.killed or (ended.code, ended.err) == (0, ""), ended
+        killed += ended.killed
+        if ended.killed and step == "extract:before-commit":
             with desk(root) as here:  # what was not committed left no file
                 assert set(here.staged_files()) <= {f"{entry.id}.json" for entry in here.entries()}
     assert killed >= len(CHECKPOINTS) - 1

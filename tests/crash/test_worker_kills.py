@@ -15,6 +15,7 @@ import pytest
 from hikidashi.atomic import Step, observed
 from hikidashi.errors import Busy, LostClaim, StorageFailure
 from hikidashi.worker.bench import CHECKPOINTS
+from tests.support.crossed import crossed
 from tests.support.workshop import Workshop, decision_path, old_path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="os.fork and SIGKILL")
@@ -116,8 +117,10 @@ def test_a_run_killed_at_any_checkpoint_is_finished_or_taken_up_by_the_next(
         workshop.close()
 
 
-@pytest.mark.parametrize("name", [name for name in CHECKPOINTS if name.startswith(("recover:", "publish:"))])
-@pytest.mark.parametrize("edited", [False, True], ids=["untouched", "edited"])
+@pytest.mark.parametrize(
+    ("name", "edited"),
+    crossed([name for name in CHECKPOINTS if name.startswith(("recover:", "publish:"))], [False, True]),
+)
 def test_recovery_killed_at_any_checkpoint_is_recovered_by_the_next(
     driver: Driver, workshop: Workshop, name: str, edited: bool
 ) -> None:
@@ -138,11 +141,12 @@ def test_recovery_killed_at_any_checkpoint_is_recovered_by_the_next(
         )
 
 
-def test_twelve_kills_at_random_moments_in_a_row_lose_nothing(driver: Driver, workshop: Workshop) -> None:
+@pytest.mark.parametrize("kills", [6, pytest.param(100, marks=pytest.mark.slow)])
+def test_kills_at_random_moments_in_a_row_lose_nothing(driver: Driver, workshop: Workshop, kills: int) -> None:
     seed = random.SystemRandom().randrange(1 << 32)
     chance = random.Random(seed)
     root, ids = workshop.workspace.root, []
-    for round_ in range(12):
+    for round_ in range(kills):
         ids += workshop.stage(2 * round_ + 1, 2 * round_ + 2)
         driver.kill(root, after_seconds=chance.uniform(0.0, 0.12))
         tree = workshop.tree()
@@ -191,7 +195,7 @@ def _survives(workshop: Workshop, ids: list[str], moment: object) -> None:
     workshop.close()
 
 
-@pytest.mark.parametrize("how_many", [12, pytest.param(0, marks=pytest.mark.slow, id="all")])
+@pytest.mark.parametrize("how_many", [6, pytest.param(0, marks=pytest.mark.slow, id="all")])
 def test_a_run_killed_between_any_two_steps_of_its_writes(driver: Driver, tmp_path: Path, how_many: int) -> None:
     count = _steps(tmp_path)
     assert count > 60
@@ -202,7 +206,7 @@ def test_a_run_killed_between_any_two_steps_of_its_writes(driver: Driver, tmp_pa
 
 
 @pytest.mark.parametrize("error", ["full", "read-only"])
-@pytest.mark.parametrize("how_many", [8, pytest.param(0, marks=pytest.mark.slow, id="all")])
+@pytest.mark.parametrize("how_many", [4, pytest.param(0, marks=pytest.mark.slow, id="all")])
 def test_a_disk_that_fails_from_any_step_on_is_one_clear_error_and_loses_nothing(
     driver: Driver, tmp_path: Path, how_many: int, error: str
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.capture_workspace import LATE, SOON, Desk, desk
 from tests.secrets_samples import Sample, samples
 from tests.transcripts import Session
@@ -49,8 +51,9 @@ def found(here: Desk, needle: str) -> list[str]:
     ]
 
 
-def test_no_planted_secret_is_kept_anywhere(tmp_path: Path) -> None:
-    planted = samples()
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_no_planted_secret_is_kept_anywhere(tmp_path: Path, every: int) -> None:
+    planted = samples()[::every]
     for number in range(0, len(planted), 8):
         planted_session(number, planted[number : number + 8]).write(tmp_path / "sessions" / f"{number}.jsonl")
     with desk(tmp_path / "shop") as here:
@@ -67,11 +70,12 @@ def test_no_planted_secret_is_kept_anywhere(tmp_path: Path) -> None:
         assert kept == []
 
 
-def test_what_is_not_settled_yet_holds_no_secret_either(tmp_path: Path, home: Path) -> None:
+@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.slow)])
+def test_what_is_not_settled_yet_holds_no_secret_either(tmp_path: Path, home: Path, every: int) -> None:
     with desk(tmp_path / "shop") as here:
         root = str(here.workspace.root)
         slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in root)
-        for number, sample in enumerate(samples()[::6]):
+        for number, sample in enumerate(samples()[1::every]):
             session = planted_session(number, [sample])
             for line in session.lines:
                 line["cwd"] = root

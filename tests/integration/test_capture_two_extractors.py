@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from pathlib import Path
 
 from filelock import FileLock
 
 from tests.capture_sessions import busy_session, finished_session, folder_of_sessions, open_session
 from tests.capture_workspace import desk
+from tests.support.commands import Commands
 
-
-def _extract(root: Path, path: Path, start: object) -> None:
-    start.wait()  # type: ignore[attr-defined]
-    with desk(root) as here:
-        here.extract(path)
+EXTRACTOR = """
+import sys
+from pathlib import Path
+from tests.capture_workspace import desk
+with desk(Path(sys.argv[1])) as here:
+    here.extract(Path(sys.argv[2]))
+"""
 
 
 def test_what_finds_the_lock_held_is_queued_and_taken_by_the_next(tmp_path: Path) -> None:
@@ -72,7 +74,7 @@ def test_a_queued_path_that_vanished_is_dropped(tmp_path: Path) -> None:
         assert here.connection.execute("SELECT count(*) FROM extract_queue").fetchone()[0] == 0
 
 
-def test_six_processes_at_once_stage_each_entry_once(tmp_path: Path) -> None:
+def test_six_processes_at_once_stage_each_entry_once(tmp_path: Path, run: Commands) -> None:
     folder = folder_of_sessions(tmp_path / "sessions")
     paths = [folder, *sorted(folder.glob("*.jsonl"))]
     extra = busy_session(name="extra").write(tmp_path / "extra.jsonl")
@@ -80,17 +82,8 @@ def test_six_processes_at_once_stage_each_entry_once(tmp_path: Path) -> None:
         expected = {entry.id for path in [*paths, extra] for entry in alone.extract(path).new}
     with desk(tmp_path / "shop"):
         pass
-    context = multiprocessing.get_context("spawn")
-    start = context.Event()
-    processes = [
-        context.Process(target=_extract, args=(tmp_path / "shop", path, start)) for path in [*paths, extra, folder]
-    ]
-    for process in processes:
-        process.start()
-    start.set()
-    for process in processes:
-        process.join(60)
-        assert process.exitcode == 0
+    ended = run.python(EXTRACTOR, [(tmp_path / "shop", path) for path in [*paths, extra, folder]])
+    assert [(one.code, one.err) for one in ended] == [(0, "")] * len(ended)
     with desk(tmp_path / "shop") as here:
         assert {entry.id for entry in here.entries()} == expected
         assert here.states() == {"staged"}

@@ -17,6 +17,7 @@ from hikidashi.config.workspace import Workspace
 from hikidashi.errors import Busy, LostClaim
 from hikidashi.staging.claim import read_claim, take_claim
 from hikidashi.staging.processes import LinuxProcesses
+from tests.support.commands import Commands
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,8 +30,6 @@ from hikidashi.errors import Busy
 from hikidashi.staging.claim import take_claim
 root, name = Path(sys.argv[1]), sys.argv[2]
 marker = root / "inside"
-while not (root / "go").exists():
-    time.sleep(0.002)
 for attempt in range(3):
     try:
         held = take_claim(Workspace(root, "0" * 32), f"RUN-{name}-{attempt}", max_seconds=900)
@@ -82,14 +81,11 @@ def holder(workspace: Workspace, max_seconds: float = 900) -> Iterator[subproces
         process.communicate()
 
 
-def test_of_thirty_starters_one_holds_at_any_time(workspace: Workspace) -> None:
-    starters = [start(STARTER, str(workspace.root), str(number)) for number in range(30)]
-    (workspace.root / "go").touch()
+def test_of_thirty_starters_one_holds_at_any_time(workspace: Workspace, run: Commands) -> None:
     said = []
-    for starter in starters:
-        output, _ = starter.communicate(timeout=60)
-        assert starter.returncode == 0, "a second one was inside, or something failed"
-        said += output.splitlines()
+    for starter in run.python(STARTER, [(workspace.root, number) for number in range(30)]):
+        assert starter.code == 0, f"a second one was inside, or something failed: {starter.err}"
+        said += starter.out.splitlines()
     assert len(said) == 90
     assert "held" in said
     assert set(said) <= {"held", "busy 0"}, "nobody found a claim that was left behind"

@@ -17,6 +17,7 @@ from hikidashi.db.connection import connect, transaction
 from hikidashi.drawer.fact import Sighting, fact_subject
 from hikidashi.drawer.places import global_database
 from hikidashi.drawer.sightings import add_sighting
+from hikidashi.drawer.store import Drawer
 from hikidashi.times import format_time, now
 from hikidashi.usage.events import record
 from tests.support.command import Ran, hikidashi
@@ -251,7 +252,9 @@ def test_forgetting_asks_and_leaves_nothing(project: Path) -> None:
 
 
 def test_a_reader_that_keeps_bytes_is_an_error_that_says_so(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hikidashi.drawer.store.WAIT_SECONDS", 0.1)
+    defaults = Drawer.forget.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "wait_seconds", 0.1)
     write(project)
     with database(project) as reader:
         reader.execute("BEGIN")

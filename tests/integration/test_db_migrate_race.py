@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import signal
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from hikidashi.db.connection import connect
 from hikidashi.db.migrations import LATEST, migrate
+from tests.support.commands import Commands
 
 ROOT = Path(__file__).resolve().parents[2]
 
 OPENER = """
-import sys, time
+import sys
 from pathlib import Path
 from hikidashi.db.connection import connect, transaction
 from hikidashi.db.migrations import LATEST, migrate, schema_version
 path, name = Path(sys.argv[1]), sys.argv[2]
-while not path.with_name("go").exists():
-    time.sleep(0.001)
 connection = connect(path)
 migrate(connection)
 with transaction(connection):
@@ -73,18 +69,10 @@ def whole(stages: list[list[str]]) -> list[str]:
     return stages[LATEST]
 
 
-def test_fifty_processes_open_and_migrate_one_fresh_database(tmp_path: Path, whole: list[str]) -> None:
+def test_fifty_processes_open_and_migrate_one_fresh_database(tmp_path: Path, whole: list[str], run: Commands) -> None:
     path = tmp_path / "workspace.sqlite"
-    openers = [
-        subprocess.Popen(
-            [sys.executable, "-c", OPENER, str(path), str(number)], cwd=ROOT, stderr=subprocess.PIPE, text=True
-        )
-        for number in range(50)
-    ]
-    path.with_name("go").touch()
-    for opener in openers:
-        _, errors = opener.communicate(timeout=90)
-        assert (opener.returncode, errors) == (0, "")
+    for opener in run.python(OPENER, [(path, number) for number in range(50)]):
+        assert (opener.code, opener.err) == (0, "")
     assert schema(path) == whole
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT count(*) FROM meta").fetchone()[0] == 50
@@ -92,12 +80,12 @@ def test_fifty_processes_open_and_migrate_one_fresh_database(tmp_path: Path, who
 
 
 def test_a_migration_killed_anywhere_is_whole_or_not_there(
-    tmp_path: Path, stages: list[list[str]], whole: list[str]
+    tmp_path: Path, stages: list[list[str]], whole: list[str], run: Commands
 ) -> None:
     statement = 0
     while True:
         path = tmp_path / f"{statement}.sqlite"
-        victim = subprocess.run([sys.executable, "-c", VICTIM, str(path), str(statement)], cwd=ROOT, check=False)
+        (victim,) = run.python(VICTIM, [(path, statement)])
         found = sqlite3.connect(path)
         version = found.execute("PRAGMA user_version").fetchone()[0]
         found.close()
@@ -106,8 +94,8 @@ def test_a_migration_killed_anywhere_is_whole_or_not_there(
         assert migrate(connection) == version
         connection.close()
         assert schema(path) == whole
-        if victim.returncode == 0:
+        if not victim.killed:
             break
-        assert victim.returncode == -signal.SIGKILL
         statement += 1
+    assert (victim.code, victim.err) == (0, "")
     assert statement > len(whole), "it was killed in front of each statement"

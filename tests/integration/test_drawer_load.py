@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +10,9 @@ import pytest
 from hikidashi.db.connection import connect
 from hikidashi.db.migrations import migrate
 from hikidashi.drawer.reading import all_facts, find_fact, versions_of
+from tests.support.commands import Commands
 
-ROOT = Path(__file__).resolve().parents[2]
-
-#: Waits for the others; gives the drawer's path, this process's number, and how long or how often.
+#: Gives the drawer's path, this process's number, and how long or how often.
 _START = """
 import json, sys, time
 from pathlib import Path
@@ -29,9 +25,6 @@ from hikidashi.usage.events import record
 path, number, amount = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 def draft(key, body):
     return Draft(key=key, type="fact", body=body, confidence=1, trust="user", origin="command", aliases=("an alias",))
-print("ready", flush=True)
-while not path.with_name("go").exists():
-    time.sleep(0.001)
 """
 
 WRITER = (
@@ -101,25 +94,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "workspace.sqlite"
 
 
-def run(path: Path, programs: list[str], amount: float) -> list[dict[str, Any]]:
+def together(run: Commands, path: Path, programs: list[str], amount: float) -> list[dict[str, Any]]:
     """Let all of them begin at once; gives what each printed. Fails when one printed an error."""
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", program, str(path), str(number), str(amount)],
-            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for number, program in enumerate(programs)
-    ]  # fmt: skip
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n", process.communicate()
-    path.with_name("go").touch()
-    found = []
-    for process in processes:
-        out, errors = process.communicate(timeout=amount + 60)
-        assert (process.returncode, errors) == (0, "")
-        found.append(json.loads(out))
-    return found
+    code = f"import sys; exec({programs!r}[int(sys.argv[2])])"
+    ended = run.python(code, [(path, number, amount) for number in range(len(programs))])
+    assert [(one.code, one.err) for one in ended] == [(0, "")] * len(programs)
+    return [one.json() for one in ended]
 
 
 def bodies(path: Path) -> dict[str, str]:
@@ -130,8 +110,8 @@ def bodies(path: Path) -> dict[str, str]:
     return found
 
 
-def load(path: Path, seconds: float) -> None:
-    said = run(path, [WRITER] * 4 + [READER] * 8, seconds)
+def load(run: Commands, path: Path, seconds: float) -> None:
+    said = together(run, path, [WRITER] * 4 + [READER] * 8, seconds)
     writers, readers = said[:4], said[4:]
     connection = connect(path)
     shared = find_fact(connection, "workspace", "shared")
@@ -149,18 +129,18 @@ def load(path: Path, seconds: float) -> None:
     assert all(reader["reads"] for reader in readers)
 
 
-def test_four_writers_and_eight_readers_for_four_seconds(path: Path) -> None:
-    load(path, 4)
+def test_four_writers_and_eight_readers_for_a_moment(path: Path, run: Commands) -> None:
+    load(run, path, 1.5)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_four_writers_and_eight_readers_for_a_minute(path: Path) -> None:
-    load(path, 60)
+def test_four_writers_and_eight_readers_for_a_minute(path: Path, run: Commands) -> None:
+    load(run, path, 60)
 
 
-def test_two_processes_update_one_key_a_hundred_times_each(path: Path) -> None:
-    run(path, [UPDATER, UPDATER], 100)
+def test_two_processes_update_one_key_a_hundred_times_each(path: Path, run: Commands) -> None:
+    together(run, path, [UPDATER, UPDATER], 100)
     connection = connect(path)
     fact = find_fact(connection, "workspace", "one")
     assert fact is not None

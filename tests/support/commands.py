@@ -93,6 +93,10 @@ class Commands:
         """
         return self.race([(arguments, cwd)], **told)[0].expect(code)
 
+    def python(self, code: str, arguments: Iterable[Iterable[object]], *, cwd: Path = ROOT) -> list[Ended]:
+        """Run `code` once for each list of arguments (its `sys.argv[1:]`), from one moment on, as `python -c` does."""
+        return self.race([([str(word) for word in words], cwd) for words in arguments], code=code)
+
     def race(self, commands: Iterable[tuple[Iterable[str], Path]], **told: Any) -> list[Ended]:
         """Run all commands (arguments, folder) from one moment on, each in a process of its own."""
         assert self._server.stdin is not None
@@ -202,15 +206,18 @@ def _run(job: dict[str, Any], files: list[int]) -> int:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         _kill_later(float(job["kill_after"]))
     with _arranged(job, files[2]):
-        return run_program()
+        return run_program(job.get("code"))
 
 
-def run_program() -> int:
-    """Call the command line with `sys.argv` and give the exit code that the interpreter would end with."""
+def run_program(code: str | None = None) -> int:
+    """Call the command line (or run `code`) with `sys.argv` and give the exit code the interpreter would end with."""
     from hikidashi.cli.main import main
 
     try:
-        main()
+        if code is None:
+            main()
+        else:
+            exec(code, {"__name__": "__main__"})
     except SystemExit as end:
         return int(end.code or 0)
     except BaseException as exc:  # noqa: BLE001  as the interpreter ends a process with it
