@@ -69,7 +69,7 @@ class Desk:
             alike = of_kind(self.candidates, verb=verb, type=type)
             if not alike:
                 kinds = sorted({candidate.verb or candidate.type for candidate in self.candidates})
-                mend = f"there are some of {', '.join(kinds)}" if kinds else "nothing waits"
+                mend = f"there are some of {', '.join(kinds)}" if kinds else "`hikidashi extract` proposes some"
                 raise NoSuchFact(f"no candidate of {' and '.join(filter(None, (verb, type)))} waits: {mend}")
             found |= {candidate.id: candidate for candidate in alike}
         return list(found.values())
