@@ -50,10 +50,13 @@ _CHANGES: Final = re.compile(
 )
 _UNCHANGED: Final = re.compile(r"^Already up[ -]to[ -]date|^fatal: |^error: ", re.MULTILINE)
 
+#: Tools whose lines are read; those of PowerShell that hold nothing of its own are read as any other.
+_SHELLS: Final = SHELL_TOOLS | {"PowerShell"}
+
 
 def command_line(event: Event) -> str:
     """The command line of a shell call; '' for any other event. Some hosts give it as a list of words."""
-    if event.kind != "tool_result" or event.tool not in SHELL_TOOLS:
+    if event.kind != "tool_result" or event.tool not in _SHELLS:
         return ""
     given = event.input.get("command") or event.input.get("cmd")
     if isinstance(given, list) and all(isinstance(word, str) for word in given):
@@ -118,7 +121,7 @@ class Promotion:
             self._last_at = event.at
         if event.cwd and not self._root:
             self._root = main_folder(event.cwd)
-        if event.kind != "tool_result" or event.tool not in SHELL_TOOLS:
+        if event.kind != "tool_result" or event.tool not in _SHELLS:
             self._changed = self._changed or (event.tool in EDIT_TOOLS and event.outcome == "ok")
             return []
         line = command_line(event)[:MAX_COMMAND]
@@ -140,8 +143,6 @@ class Promotion:
             return [], end
         if reading.broken:
             return [], "the line cannot be read as a command"
-        if reading.dialect != "sh":
-            return [], f"a {reading.dialect} line is not judged"
         shown, why = (
             self._judge(event, line, reading, end) if shows else ([], "it calls no tool that can show something")
         )
@@ -162,6 +163,9 @@ class Promotion:
                     continue
                 if one.call.verb in OF_PROJECT and is_scratch(invocation, self._where(event.cwd)):
                     whys.append(f"{one.tool.name}: it ran in a temporary folder")
+                    continue
+                if reading.dialect != "sh" and not (judgement.outcome == "ok" and judgement.said):
+                    whys.append(f"{one.tool.name}: a {reading.dialect} line shows only what its output says")
                     continue
                 command = told(line)[number]
                 evidence = self._evidence(event, invocation, one, judgement, end, command)

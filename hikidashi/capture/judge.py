@@ -44,6 +44,7 @@ _SAYS_NOTHING: Final = frozenset(
 )
 #: Programs that pass the end of an output on.
 _KEEPS_END: Final = frozenset({"tail", "tee", "cat", "ts", "nl"})
+_WORD: Final = re.compile(r"[^\W_]")
 _LINES: Final = re.compile(r"(?:-n?|--lines=)?(\d{1,6})")
 _FAILURE_WORDS: Final = re.compile(r"fail|error|✗|✖|×|warn", re.IGNORECASE)
 _TIMED_OUT: Final = "Command timed out after "
@@ -232,7 +233,8 @@ class _Case:
         if why:
             return _nothing(why)
         if self.sign is not None:
-            return Judgement(outcome="ok", said=signs.line_of(self.output, self.sign))
+            said = signs.line_of(self.output, self.sign)
+            return Judgement(outcome="ok", said=said if _WORD.search(said) else _first_line(self.output))
         return Judgement(outcome="ok")
 
     def _arrived(self) -> bool:
@@ -355,6 +357,11 @@ def _inverted(words: tuple[str, ...]) -> bool:
 def _tells_failures(words: tuple[str, ...]) -> bool:
     """Whether a search is one for failures too (`grep -E "ok|FAIL"`)."""
     return _FAILURE_WORDS.search(" ".join(words[1:])) is not None
+
+
+def _first_line(output: str) -> str:
+    """The first line with a word: of a table, whose ruler was the sign, its head, which holds no data."""
+    return next((" ".join(x.split()).strip(" |│")[:300] for x in output[:2_000].split("\n") if _WORD.search(x)), "")
 
 
 def _last_line(output: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -42,6 +42,8 @@ _SERVER: Final = re.compile(
 )
 #: How the addresses of this machine, of its containers, and of sockets begin.
 _NEAR: Final = ("/", ".", "127.", "0.", "172.17.", "172.18.", "172.19.")
+#: Verbs of what is done to the project's own files, in a container as beside it.
+_OF_THE_PROJECT: Final = ("build", "test", "package")
 _LOCAL_HOSTS: Final = ("127.0.0.1", "0.0.0.0", "[::1]", "::1")
 
 
@@ -57,13 +59,15 @@ class Where:
 
 def target_of(called: Called, invocation: Invocation, output: str, where: Where) -> str:
     """The target by the row's finders, else the project; never empty. Redacted, fit for a key."""
+    if invocation.via == "container" and called.call.verb in _OF_THE_PROJECT:
+        invocation = replace(invocation, host="", via="", folder="")  # the container is where the project's tools are
     for finder in (*called.call.target, "project"):
         found = _find(finder, called, invocation, output, where)
         target = clean_target(found, case_blind=called.tool.case_blind, releases=called.call.verb == "deploy")
         if target:
             if called.call.verb == "connect-db":
                 target = _database(target, called, invocation)
-            elsewhere = invocation.host and finder in ("folder", "project")
+            elsewhere = invocation.host and (finder in ("folder", "project") or _is_there(called, invocation))
             return _on(invocation.host, target) if elsewhere else target
     return clean_target(invocation.host) or called.tool.name
 
@@ -81,6 +85,11 @@ def _database(target: str, called: Called, invocation: Invocation) -> str:
     server = clean_target(server).partition(":")[0]
     far = "." in server and not server.startswith(_NEAR) and not server.endswith(".localhost")
     return f"{server}/{target}" if far and server not in target else target
+
+
+def _is_there(called: Called, invocation: Invocation) -> bool:
+    """Whether a name means something else on another machine: a container or a database that has the same one here."""
+    return invocation.via == "ssh" and called.call.verb in ("container", "connect-db")
 
 
 def _on(host: str, target: str) -> str:
@@ -107,6 +116,8 @@ def _find(finder: str, called: Called, invocation: Invocation, output: str, wher
             return invocation.environ.get(rest, "")
         case "word":
             return _nth(called.rest, int(rest))
+        case "only":
+            return _nth(called.rest, int(rest)) if len(called.rest) == 1 else ""
         case "fixed":
             return rest
         case "host":

@@ -23,7 +23,7 @@ VERBS_FILE: Final = "verbs.toml"
 
 LANGUAGES: Final = ("en", "ja", "zh", "ko", "es", "de", "fr", "pt")
 
-_TARGETS: Final = ("out:", "arg:", "line:", "stdin:", "option:", "env:", "word:", "fixed:")
+_TARGETS: Final = ("out:", "arg:", "line:", "stdin:", "option:", "env:", "word:", "only:", "fixed:")
 _PLAIN_TARGETS: Final = frozenset({"git-remote", "host", "folder", "project"})
 
 _TOOL_KEYS: Final[Mapping[str, type]] = {
@@ -236,7 +236,7 @@ def _targets(row: Mapping[str, Any], where: str) -> tuple[str, ...]:
         kind, _, rest = target.partition(":")
         if target not in _PLAIN_TARGETS and (f"{kind}:" not in _TARGETS or not rest):
             raise CorruptData(f"{where}: {target!r} names no target: see the head of toolbox.py")
-        if kind == "word" and not re.fullmatch(r"-?\d", rest):
+        if kind in ("word", "only") and not re.fullmatch(r"-?\d", rest):
             raise CorruptData(f"{where}: {target!r} has no number: write `word:0` for the first")
     return targets
 

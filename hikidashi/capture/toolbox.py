@@ -46,8 +46,8 @@ may have a table in several files: its calls then stand under one name, each wit
                                  candidate it joins where there is one
     target = ["option:--bucket"] tried in order: `out:REGEX` over the output, `arg:REGEX` over each word,
                                  `line:REGEX` over all of them in one line, `stdin:REGEX`, `option:NAME`
-                                 (`a|b`), `env:NAME`, `word:N` (Nth positional after the match), `fixed:TEXT`,
-                                 `git-remote`, `host`, `folder`, `project`
+                                 (`a|b`), `env:NAME`, `word:N` (Nth positional after the match), `only:N` (the
+                                 same, when there is no other), `fixed:TEXT`, `git-remote`, `host`, `folder`, `project`
     after_change = false         true: a restart alone brings nothing new, so it counts only after the session changed
                                  something (an edit, a pull, a copy, a build)
     probe = ["aws", "…"]         the cheapest harmless check; `{target}` is put in, and for a word `{-p}` the call's

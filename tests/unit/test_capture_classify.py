@@ -420,3 +420,20 @@ def test_hosts_give_a_command_as_text_or_as_words(command: Any, line: str) -> No
 def test_only_shell_calls_are_looked_at() -> None:
     event = replace(shell_event(SAILED), tool="Read")
     assert promotion().feed(event) == []
+
+
+def test_a_proof_quotes_the_head_of_a_table_and_not_its_ruler() -> None:
+    promotion = Promotion("claude-code")
+    table = "   name   | owner\n----------+-------\n bookings | ann"
+    promotion.feed(shell_event({"command": r"psql shop -c '\dt' | head -3", "exit": 0, "output": table}))
+    [(draft, _)] = promotion.drafts()
+    assert "said `name | owner`" in draft.proof
+
+
+def test_the_lines_of_a_powershell_tool_are_read() -> None:
+    promotion = Promotion("claude-code")
+    event = shell_event(
+        {"command": "npm run build; if ($?) { npm test }", "exit": 0, "output": "Tests: 3 passed, 3 total"}
+    )
+    shown = promotion.feed(replace(event, tool="PowerShell"))
+    assert [(evidence.verb, evidence.tool) for evidence in shown] == [("test", "npm")]
