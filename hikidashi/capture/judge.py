@@ -57,7 +57,8 @@ _TERMINAL: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07
 #: Characters of a line that are looked at.
 _LONG_LINE: Final = 2_400
 _BLANKS: Final = re.compile(r"[ \t]{200,}")
-_BLANK_LINES: Final = re.compile(r"\n(?:[ \t]{0,200}\n){3,}")
+_EMPTY_LINE: Final = re.compile(r"^[^\S\n]+$", re.MULTILINE)
+_BLANK_LINES: Final = re.compile(r"\n{4,}")
 #: Exit codes of a program that Ctrl+C or a `kill` ended, and of `timeout` when the time was up.
 _STOPPED: Final = (130, 143)
 _TIMEOUT: Final = 124
@@ -152,7 +153,8 @@ def _readable(text: str) -> str:
             text = "\n".join(f"{x[: 2 * cut]} … {x[-cut:]}" if len(x) > _LONG_LINE else x for x in lines)
     if " " * 200 in text or "\t" * 200 in text:
         text = _BLANKS.sub(" ", text)
-    return _BLANK_LINES.sub("\n\n\n", text)
+    text = _EMPTY_LINE.sub("", text)
+    return _BLANK_LINES.sub("\n\n\n", text) if "\n\n\n\n" in text else text
 
 
 def _without_echoes(text: str, reading: Reading) -> str:
