@@ -38,7 +38,8 @@ _MAKES_READY: Final = frozenset(
 )
 #: A selection of the output at the end of a line: it has no part in what worked.
 _SELECTION: Final = re.compile(
-    r"(?: *(?:2>&1|&>1|2>/dev/null))? *(?:\|&? *(?:tail|head|grep|cat|tee|less|sed|awk|sort|uniq|wc)\b.*)?$"
+    r"(?: *(?:2>&1|&>1|2>/dev/null))? *(?:\|&? *(?:tail|head|grep|cat|tee|less|sed|awk|sort|uniq|wc"
+    r"|Select-(?:Object|String)|Out-(?:String|Host))\b.*)?$"
 )
 #: Wrappers that are needed again; `time`, `timeout` and their like are not.
 _NEEDED: Final = re.compile(r"^(?:sudo|npx|bunx|uvx|pipx run|python -m|.+ (?:exec|run|dlx))$")
