@@ -67,7 +67,7 @@ def write_command(
     """
     with opened_drawers(scope) as here:
         drawer = here.drawers.writable(scope)
-        before = drawer.find(key)
+        before = drawer.replaced(key)
         draft = _draft(key, _text(body), fact_type, scope, proof, probe, aliases, before)
         words = _command_line(draft, probe, aliases)
         only_person(here.settings, *words, leave=lambda: leave_write(here.drawers, checked(draft)))
@@ -182,7 +182,7 @@ def forget_command(key: str, scope: Scope, yes: bool, as_json: bool) -> None:
     with opened_drawers(scope) as here:
         drawer = _holding(here.drawers, key, scope)
         only_person(here.settings, "forget", key, *_scope_words(scope))
-        fact = drawer.find(key)
+        fact = drawer.replaced(key)
         if fact is not None and not as_json and not yes:
             show_fact(fact, this_machine(), now())
         if not confirmed(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from hikidashi.db.connection import database_errors, database_name, queries
 from hikidashi.drawer.fact import Fact, FactStatus, FactType, Origin, Scope
-from hikidashi.errors import CorruptData
+from hikidashi.errors import CorruptData, DamagedFact
 
 __all__ = ["FactVersion", "all_facts", "count_facts", "fact_keys", "fact_of", "find_fact", "versions_of"]
 
@@ -32,7 +33,7 @@ class FactVersion:
 
 
 def fact_of(row: sqlite3.Row) -> Fact:
-    """The fact of a row of `facts`. Raises `CorruptData` when its JSON is damaged."""
+    """The fact of a row of `facts`. Raises `DamagedFact` when its JSON or one of its times is none."""
     try:
         return Fact(
             id=row["id"],
@@ -54,17 +55,18 @@ def fact_of(row: sqlite3.Row) -> Fact:
             rules_version=row["rules_version"],
             version=row["version"],
             created_at=row["created_at"],
-            updated_at=row["updated_at"],
-            last_seen=row["last_seen"],
-            last_verified=row["last_verified"],
-            last_failed=row["last_failed"],
+            updated_at=_time(row["updated_at"]),
+            last_seen=_time(row["last_seen"]),
+            last_verified=row["last_verified"] and _time(row["last_verified"]),
+            last_failed=row["last_failed"] and _time(row["last_failed"]),
             failure=row["failure"],
             uses=row["uses"],
         )
     except IndexError as exc:  # somebody took a column away; `SELECT *` does not mind
         raise CorruptData("the table facts lacks a column: move the database aside and make a new one") from exc
     except ValueError as exc:
-        raise CorruptData(f"the fact {row['key']} is damaged ({exc}): write it anew with `hikidashi write`") from exc
+        mend = "write it anew with `hikidashi write`, or give it up with `hikidashi forget`"
+        raise DamagedFact(f"the fact {row['key']} is damaged ({exc}): {mend}") from exc
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -79,6 +81,11 @@ def _mapping(text: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ValueError("no mapping")
     return found
+
+
+def _time(text: str) -> str:
+    datetime.fromisoformat(text)
+    return text
 
 
 def _rows(connection: sqlite3.Connection, name: str, values: dict[str, object]) -> list[sqlite3.Row]:

@@ -20,7 +20,7 @@ from hikidashi.drawer.index import index_fact, unindex_fact
 from hikidashi.drawer.near import missing_fact
 from hikidashi.drawer.reading import fact_keys, fact_of, find_fact
 from hikidashi.drawer.refusals import allow, content_of, take_back_rejected
-from hikidashi.errors import NoSuchFact
+from hikidashi.errors import DamagedFact, NoSuchFact
 from hikidashi.redact import RULES_VERSION
 from hikidashi.times import Clock, format_time, now
 
@@ -44,6 +44,13 @@ class Drawer:
     def find(self, key: str) -> Fact | None:
         """The fact of a key, whatever its status. Raises `UsageError` for what can be no key."""
         return find_fact(self.connection, self.scope, clean_key(key))
+
+    def replaced(self, key: str) -> Fact | None:
+        """The fact that is about to be replaced or forgotten; None also where its row is damaged, for that mends it."""
+        try:
+            return self.find(key)
+        except DamagedFact:
+            return None
 
     def write(self, draft: Draft) -> Fact:
         """Write a fact in a transaction of its own; see `put`."""

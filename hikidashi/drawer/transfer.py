@@ -220,7 +220,7 @@ def import_facts(drawers: Drawers, lines: Iterable[Incoming]) -> list[Imported]:
 
 def _import_one(drawer: Drawer, line: Incoming) -> Imported:
     draft = line.draft
-    before = drawer.find(draft.key)
+    before = drawer.replaced(draft.key)
     if before is not None and _same(before, line):
         return Imported(scope=draft.scope, key=draft.key, action="unchanged")
     if before is not None and before.type == draft.type:

@@ -173,9 +173,9 @@ class Index:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        row = connection.execute(_SQL["indexed_facts"]).fetchone()
+        rows = self._rows("indexed_facts")
         #: Facts in the index.
-        self.facts: Final = int(row[0]) if row is not None else 0
+        self.facts: Final = int(rows[0][0]) if rows else 0
         #: What is in more facts says nothing.
         self.common: Final = max(_COMMON_LEAST, self.facts // _COMMON_SHARE)
         #: Term -> in how many facts it stands, of the terms that were asked for.
@@ -377,4 +377,8 @@ class Index:
         return {row["id"]: row["body"] for row in self._rows("bodies", ids=json.dumps(list(fact_ids)))}
 
     def _rows(self, name: str, **values: object) -> list[sqlite3.Row]:
-        return self._connection.execute(_SQL[name], values).fetchall()
+        try:
+            return self._connection.execute(_SQL[name], values).fetchall()
+        except sqlite3.DatabaseError:
+            with database_errors(database_name(self._connection)):  # the other drawer's `consistent` is around it too
+                raise

@@ -18,6 +18,7 @@ from hikidashi.drawer.fact import Sighting, fact_subject
 from hikidashi.drawer.places import global_database
 from hikidashi.drawer.sightings import add_sighting
 from hikidashi.drawer.store import Drawer
+from hikidashi.errors import CorruptData
 from hikidashi.times import format_time, now
 from hikidashi.usage.events import record
 from tests.support.command import Ran, hikidashi
@@ -444,3 +445,34 @@ def test_nothing_to_import_and_no_file(project: Path) -> None:
     assert (ran.code, ran.out) == (2, "")
     assert "cannot read nowhere.jsonl" in ran.err
     assert hikidashi("import", ".", cwd=project).code == 2
+
+
+DAMAGES = {
+    "aliases": "aliases = '[nonsense'",
+    "source": "source = '[1]'",
+    "last_seen": "last_seen = 'soon'",
+    "last_failed": "last_failed = 'yesterday'",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
+def test_a_damaged_fact_says_how_it_is_mended_and_that_mends_it(project: Path, damage: str) -> None:
+    write(project, "note:whole", "stays", "--type", "fact")
+    for mend in (
+        ("write", "note:bad", "anew", "--type", "fact"),
+        ("forget", "note:bad", "--yes"),
+        ("import", "facts.jsonl"),
+    ):
+        write(project, "note:bad", "gets lost", "--type", "fact")
+        with database(project) as connection:
+            connection.execute(f"UPDATE facts SET {damage} WHERE key = 'note:bad'")
+        for look in (("facts",), ("read", "note:bad"), ("why", "note:bad"), ("export",)):
+            ran = hikidashi(*look, cwd=project)
+            assert ran.code == CorruptData.exit_code
+            assert "note:bad is damaged" in ran.err
+            assert "`hikidashi write`" in ran.err
+            assert "`hikidashi forget`" in ran.err
+        (project / "facts.jsonl").write_text('{"key": "note:bad", "type": "fact", "body": "anew"}\n')
+        assert hikidashi(*mend, cwd=project).code == 0
+        keys = [fact["key"] for fact in json.loads(good("facts", "--json", cwd=project).out)["facts"]]
+        assert keys == (["note:whole"] if mend[0] == "forget" else ["note:bad", "note:whole"])

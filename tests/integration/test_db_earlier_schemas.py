@@ -14,6 +14,7 @@ from hikidashi.config.workspace import open_workspace
 from hikidashi.db.connection import connect
 from hikidashi.db.migrations import LATEST, migrate, schema_version
 from hikidashi.drawer.places import global_database
+from hikidashi.errors import CorruptData
 from tests.support.command import hikidashi
 
 MIGRATIONS = sorted((Path(__file__).parents[2] / "hikidashi" / "db" / "sql" / "migrations").glob("*.sql"))
@@ -139,3 +140,12 @@ def test_a_damaged_database_of_the_user_says_what_to_do(project: Path) -> None:
     assert ran.err.endswith(
         "is not a database; move it aside; the next write to the global scope makes a new one\n"
     )  # fmt: skip
+
+
+def test_a_part_that_the_workspace_lacks_is_not_said_of_the_global_database(project: Path) -> None:
+    assert hikidashi("write", "note:a", "mine", "--type", "fact", "--scope", "global", cwd=project).code == 0
+    with contextlib.closing(sqlite3.connect(project / ".hikidashi" / "workspace.sqlite")) as connection:
+        connection.execute("DROP TABLE recall_names")
+    ran = hikidashi("recall", "note a", cwd=project)
+    assert ran.code == CorruptData.exit_code
+    assert ran.err.startswith("error: workspace.sqlite lacks a part of its schema")
