@@ -34,7 +34,6 @@ __all__ = [
     "Busy",
     "Conflict",
     "CorruptData",
-    "DamagedFact",
     "GateClosed",
     "HikidashiError",
     "LintErrors",
@@ -96,10 +95,6 @@ class CorruptData(HikidashiError):
     """A file of ours cannot be read: damaged, or written by a newer version."""
 
     exit_code = 8
-
-
-class DamagedFact(CorruptData):
-    """One row of the drawer cannot be read. Writing its key anew or forgetting it mends that."""
 
 
 class BudgetSpent(HikidashiError):

@@ -10,11 +10,15 @@ from typing import Any, Final
 
 from hikidashi.db.connection import database_errors, database_name, queries
 from hikidashi.drawer.fact import Fact, FactStatus, FactType, Origin, Scope
-from hikidashi.errors import CorruptData, DamagedFact
+from hikidashi.errors import CorruptData
 
-__all__ = ["FactVersion", "all_facts", "count_facts", "fact_keys", "fact_of", "find_fact", "versions_of"]
+__all__ = ["DamagedFact", "FactVersion", "all_facts", "count_facts", "fact_keys", "fact_of", "find_fact", "versions_of"]
 
 _SQL: Final = queries("drawer")
+
+
+class DamagedFact(CorruptData):
+    """One row of the drawer cannot be read. Writing its key anew or forgetting it mends that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,9 +18,9 @@ from hikidashi.drawer.fact import Draft, Fact, FactStatus, Scope, clean_key
 from hikidashi.drawer.forget import WAIT_SECONDS, Forgotten, forget_key
 from hikidashi.drawer.index import index_fact, unindex_fact
 from hikidashi.drawer.near import missing_fact
-from hikidashi.drawer.reading import fact_keys, fact_of, find_fact
+from hikidashi.drawer.reading import DamagedFact, fact_keys, fact_of, find_fact
 from hikidashi.drawer.refusals import allow, content_of, take_back_rejected
-from hikidashi.errors import DamagedFact, NoSuchFact
+from hikidashi.errors import NoSuchFact
 from hikidashi.redact import RULES_VERSION
 from hikidashi.times import Clock, format_time, now
 
