@@ -102,6 +102,7 @@ def run_probe(words: Sequence[str], *, seconds: float, environ: Mapping[str, str
             ended = _Watch(process, began + seconds).until_end()
         finally:
             _stop(process)
+            _kill_those_of(folder)
     return _judged(words, ended, process.returncode, seconds, began)
 
 
@@ -222,6 +223,17 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             process.wait(5)
     if process.stdout is not None:
         process.stdout.close()
+
+
+def _kill_those_of(folder: str) -> None:
+    """Kill what got away: whatever a probe starts inherits the folder for temporary files, which is this probe's alone.
+
+    A process that left its group and was taken over by the system before anybody looked is found no other way.
+    """
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):  # it ended, or it is another user's
+            if process.pid != os.getpid() and process.environ().get("TMPDIR") == folder:
+                process.kill()
 
 
 def _judged(words: Sequence[str], ended: _Ended, code: int | None, limit: float, began: float) -> ProbeResult:

@@ -297,3 +297,15 @@ def test_control_c_stops_it_too(bin_folder: Path, tmp_path: Path, monkeypatch: p
     with pytest.raises(KeyboardInterrupt):
         run_probe(("hang",), seconds=30)
     assert _gone(tmp_path, "pids")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="`setsid` is a program of Linux")
+def test_what_leaves_its_group_at_once_is_stopped_too(bin_folder: Path, tmp_path: Path) -> None:
+    told = tmp_path / "pid"
+    leaves = f"setsid sh -c 'echo $$ > {told}; exec sleep 300' </dev/null >/dev/null 2>&1 &"
+    shell(bin_folder, "leaver", f"({leaves})\nuntil [ -s {told} ]; do :; done")
+    assert run_probe(("leaver",), seconds=10).outcome == "passed"
+    deadline = time.monotonic() + 5
+    while psutil.pid_exists(int(told.read_text())) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not psutil.pid_exists(int(told.read_text()))
