@@ -92,6 +92,8 @@ def home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("USERPROFILE", str(folder))
+    for variable in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA"):  # they would lead out of it
+        monkeypatch.delenv(variable, raising=False)
     return folder
 
 

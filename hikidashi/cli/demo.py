@@ -119,6 +119,7 @@ def _own_home(keep: Path | None) -> Iterator[Path]:
         raise UsageError(f"{keep} exists already: name a new folder")
     root = None if keep is None else keep.absolute()
     base = Path(tempfile.mkdtemp(prefix="hikidashi-demo-"))
+    before = dict(os.environ)
     for variable in ("HOME", "USERPROFILE", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA"):
         os.environ[variable] = str(base / "home")
     for variable in [name for name in os.environ if name.startswith("HIKIDASHI_")]:
@@ -128,6 +129,8 @@ def _own_home(keep: Path | None) -> Iterator[Path]:
         _make(root)
         yield root
     finally:
+        os.environ.clear()
+        os.environ.update(before)
         shutil.rmtree(base, ignore_errors=True)
 
 

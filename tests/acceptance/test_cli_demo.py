@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -41,7 +42,9 @@ def test_it_shows_the_whole_way_in_time_and_touches_nothing(tmp_path: Path, home
 
 
 def test_its_json_tells_the_same(tmp_path: Path) -> None:
+    environment = dict(os.environ)
     told = command.hikidashi("demo", "--json", cwd=tmp_path).json
+    assert dict(os.environ) == environment
     assert set(told) == {"rounds", "files", "password_found_in", "seconds"}
     assert told["password_found_in"] == []
     assert ".hikidashi/memory/summary.md" in told["files"]
