@@ -13,7 +13,7 @@ import math
 
 from hikidashi.drawer.names import ALIAS, HEAD, PART, WORD
 from hikidashi.recall.lookup import Clues, Index, Named
-from hikidashi.recall.question import PROJECT, PROMPT, Item, Voice
+from hikidashi.recall.question import EVERYDAY, PROJECT, PROMPT, Item, Voice
 
 TYPE_CHECKING = False  # loading typing costs a hook more than all of this
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class Candidate:
         self.words_at: Final = frozenset(met.at)
         #: Full words of content that it shares with the prompt.
         self.words: Final = met.words
+        #: Not all that it shares with the turn are everyday words.
+        self.telling: Final = met.telling
         #: The share of the prompt's content, and of the whole turn's, that it meets.
         self.share: Final = met.in_prompt
         self.whole_share: Final = met.in_all
@@ -99,6 +101,8 @@ class _Met:
         self.in_all = 0.0
         self.strength = 0.0
         self.words = 0
+        #: A word that is no everyday one is among them.
+        self.telling = False
         self.at: Final[set[int]] = set()
         #: Voice -> words.
         self.said: Final[dict[str, list[str]]] = {}
@@ -150,6 +154,7 @@ class Judge:
                 continue
             weight = self._index.weight(item) * share * voice.weight
             met.in_all += weight
+            met.telling = met.telling or item.weight > EVERYDAY
             if number == 0:
                 met.in_prompt += weight
                 met.words += share * item.weight >= 1

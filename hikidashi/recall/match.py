@@ -190,7 +190,10 @@ def _least(bars: Mapping[FactType, float]) -> float:
 
 
 def _passes(candidate: Candidate, bar: float) -> bool:
-    return candidate.named or candidate.around or max(candidate.share, candidate.whole_share) >= bar
+    if candidate.named or candidate.around:
+        return True
+    enough = max(candidate.share, candidate.whole_share) >= bar
+    return enough and (candidate.telling or bar <= _ANY)  # "go on" asks for nothing, though bodies hold "go"
 
 
 def _read(

@@ -18,7 +18,7 @@ TYPE_CHECKING = False  # loading typing costs a hook more than all of this
 if TYPE_CHECKING:
     from typing import Final
 
-__all__ = ["BEFORE", "PLACE", "PROJECT", "PROMPT", "Item", "Question", "Voice", "is_thin", "voices"]
+__all__ = ["BEFORE", "EVERYDAY", "PLACE", "PROJECT", "PROMPT", "Item", "Question", "Voice", "is_thin", "voices"]
 
 PROMPT: Final = "prompt"
 BEFORE: Final = "prompt before"
@@ -46,7 +46,7 @@ _FILES: Final = 20
 #: With less content than this many words the prompt before is read too.
 _THIN: Final = 3
 #: What an everyday word weighs beside a word of content.
-_EVERYDAY: Final = 0.3
+EVERYDAY: Final = 0.3
 #: What a word in the middle of a long prompt counts.
 _PASTED: Final = 0.5
 #: Articles, prepositions and pronouns that may stand between two words of a name: roll it out, push all my changes.
@@ -134,7 +134,7 @@ class Voice:
                     self._roots.setdefault(root, token)
                     self.exact[root] = None
                 everyday = is_everyday(token.written) or (token.text.isdigit() and len(token.text) == 1)
-                weight = (_EVERYDAY if everyday else 1.0) * (1.0 if self.is_spoken(token.text) else _PASTED)
+                weight = (EVERYDAY if everyday else 1.0) * (1.0 if self.is_spoken(token.text) else _PASTED)
                 self.items.append(Item(weight, (token.text,), (token.at,), 0, token.written))
         for after in self._next(number):
             if after.chunk:
@@ -272,15 +272,15 @@ def _items(run: str, script: str, at: int, share: float, *, chinese: bool) -> It
         for cut in (*_split_chinese().finditer(run), None) if chinese else (None,):
             piece = run[start : cut.start() if cut else None]
             if len(piece) > 1 or (piece and piece not in SINGLE_CJK):
-                weight = _EVERYDAY if piece in GENERIC_CJK else len(piece) / 2
+                weight = EVERYDAY if piece in GENERIC_CJK else len(piece) / 2
                 yield _item(weight * share, piece, at + start, len(piece))
             start = cut.end() if cut else len(run)
     elif script == "katakana" and len(run) > 1:
-        yield _item((_EVERYDAY if run in GENERIC_CJK else 1.0) * share, run, at, 0)
+        yield _item((EVERYDAY if run in GENERIC_CJK else 1.0) * share, run, at, 0)
     elif script == "hangul":
         word = _without_endings(run)
         if len(word) > 1:
-            yield _item((_EVERYDAY if word in GENERIC_CJK else 1.0) * share, word, at, 0)
+            yield _item((EVERYDAY if word in GENERIC_CJK else 1.0) * share, word, at, 0)
 
 
 def _item(weight: float, text: str, at: int, size: int) -> Item:
@@ -305,7 +305,7 @@ def _cut(text: str) -> str:
 
 def is_thin(prompt: Voice) -> bool:
     """Whether a prompt has under three words of content, so that it leans on the one before."""
-    return sum(item.weight for item in prompt.items if item.weight > _EVERYDAY) < _THIN
+    return sum(item.weight for item in prompt.items if item.weight > EVERYDAY) < _THIN
 
 
 def voices(question: Question) -> list[Voice]:

@@ -28,6 +28,7 @@ FACTS = (
     fact("密钥:位置", "密钥保存在保险库里，不在仓库里"),
     fact("배포:일정", "금요일에는 배포하지 않는다", type="decision"),
     fact("bucket:assets", "Pictures live in s3://lantern-assets, behind the CDN", type="decision"),
+    fact("uploads:queue", "Uploads go through a slow queue, filled by fill.py", type="decision"),
     fact("rule:no-prod", "Never touch the PROD database by hand", type="rule"),
     fact("rule:pnpm", "Always use pnpm, never npm", type="rule"),
 )
@@ -40,6 +41,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
 
 
 CASES = [
+    # an everyday word alone asks for nothing, though a body holds it
+    ("go on", []),
+    ("keep going", []),
+    ("how many lines are in main.py", []),
+    ("why is this loop slow?", []),
     # the whole key, anywhere
     ("deploy:lantern", ["deploy:lantern"]),
     ("what was deploy:lantern again?", ["deploy:lantern"]),
