@@ -143,7 +143,8 @@ def test_a_damaged_database_of_the_user_says_what_to_do(project: Path) -> None:
 
 
 def test_a_part_that_the_workspace_lacks_is_not_said_of_the_global_database(project: Path) -> None:
-    assert hikidashi("write", "note:a", "mine", "--type", "fact", "--scope", "global", cwd=project).code == 0
+    for scope in ("global", "workspace"):  # a drawer without facts is not looked into
+        assert hikidashi("write", "note:a", "mine", "--type", "fact", "--scope", scope, cwd=project).code == 0
     with contextlib.closing(sqlite3.connect(project / ".hikidashi" / "workspace.sqlite")) as connection:
         connection.execute("DROP TABLE recall_names")
     ran = hikidashi("recall", "note a", cwd=project)
