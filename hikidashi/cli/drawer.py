@@ -11,7 +11,7 @@ import click
 from hikidashi.cli.context import opened_drawers
 from hikidashi.cli.fact_search import search_facts
 from hikidashi.cli.fact_view import ORIGINS, fact_form, show_fact, show_facts
-from hikidashi.cli.output import amount, emit_json, json_option, say, short, shown_time, table
+from hikidashi.cli.output import amount, emit_json, json_option, say, short, shown_time, table, warn
 from hikidashi.config.machine import this_machine
 from hikidashi.config.settings import Settings
 from hikidashi.drawer.decay import EXEMPT, passes_of, unseen
@@ -20,7 +20,7 @@ from hikidashi.drawer.reading import FactVersion, all_facts, versions_of
 from hikidashi.drawer.seen import note_read
 from hikidashi.drawer.sightings import sightings_of
 from hikidashi.drawer.store import Drawer
-from hikidashi.errors import UsageError
+from hikidashi.errors import Busy, StorageFailure, UsageError
 from hikidashi.times import format_time, now, parse_time
 from hikidashi.usage.events import record, uses_of
 
@@ -50,13 +50,22 @@ def read_command(key: str | None, query: str | None, scope: Scope | None, as_jso
         return
     with opened_drawers(scope) as here:
         drawer, fact = here.drawers.expect(key, scope)
-        at = format_time(now())
-        fact = note_read(drawer.connection, fact, at)
-        record(drawer.connection, "explicit", fact_subject(fact.scope, fact.key), via="read", at=at)
+        fact = _counted(drawer, fact)
     if as_json:
         emit_json({"fact": fact_form(fact, this_machine())})
     else:
         show_fact(fact, this_machine(), now())
+
+
+def _counted(drawer: Drawer, fact: Fact) -> Fact:
+    """The fact after its reading was noted. A disk that takes no note is no reason not to show it."""
+    at = format_time(now())
+    try:
+        fact = note_read(drawer.connection, fact, at)
+        record(drawer.connection, "explicit", fact_subject(fact.scope, fact.key), via="read", at=at)
+    except (Busy, StorageFailure) as exc:
+        warn(f"that it was read could not be noted: {exc}")
+    return fact
 
 
 @click.command("facts")

@@ -84,7 +84,8 @@ GENERIC: Final = frozenset(
     bugs thing task tasks step steps todo question answer idea reason result results output input option options
     feature features project app apps application web site website repo repository system tool tools library user
     users good bad better best right wrong new old big small simple easy hard long short current different possible
-    available able sure correct main default real full empty whole top bottom left slow slower fast faster quick py md txt
+    available able sure correct main default real full empty whole top bottom left slow slower fast faster quick
+    py md txt
 
     api ui ux dev server client data user users admin service services log logs format session sessions config
     configuration setting settings field fields item items event events request requests response responses component

@@ -476,3 +476,18 @@ def test_a_damaged_fact_says_how_it_is_mended_and_that_mends_it(project: Path, d
         assert hikidashi(*mend, cwd=project).code == 0
         keys = [fact["key"] for fact in json.loads(good("facts", "--json", cwd=project).out)["facts"]]
         assert keys == (["note:whole"] if mend[0] == "forget" else ["note:bad", "note:whole"])
+
+
+def test_a_full_disk_keeps_nobody_from_reading(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(project, "note:here", "still there", "--type", "fact")
+
+    def full(connection: sqlite3.Connection, *arguments: object) -> None:
+        connection.execute("PRAGMA max_page_count = 1")  # SQLite takes the file's own size: no page is free
+        with transaction(connection):
+            connection.execute("INSERT INTO meta VALUES ('filler', hex(zeroblob(500000)))")
+
+    monkeypatch.setattr("hikidashi.cli.drawer.note_read", full)
+    ran = hikidashi("read", "note:here", cwd=project)
+    assert ran.code == 0
+    assert "still there" in ran.out
+    assert "the disk is full" in ran.err
