@@ -10,9 +10,12 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 import string
 from dataclasses import dataclass
 from typing import Final
+
+from tests.secrets_shapes import SHAPES, filled, render
 
 __all__ = ["Sample", "planted", "prefixed", "samples", "tokens"]
 
@@ -36,153 +39,20 @@ class Sample:
 
 
 def _body(seed: str, alphabet: str, length: int) -> str:
-    rng = random.Random(seed)
-    while True:
-        body = "".join(rng.choice(alphabet) for _ in range(length))
-        # Real tokens start with a letter or digit more often than not, and have digits in them.
-        if body[0].isalnum() and body[-1].isalnum() and any(c.isdigit() for c in body) and any(map(str.isalpha, body)):
-            return body
+    return filled(alphabet, length, random.Random(seed))
 
 
-#: kind, the prefix in two pieces, alphabet, length of what follows.
-_PREFIXED: Final = (
-    ("1password-token", "ops_", "eyJ", _ALNUM, 200),
-    ("age-key", "AGE-SECRET", "-KEY-1", "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", 58),
-    ("aiven-password", "AV", "NS_", _WORD, 19),
-    ("alibaba-key", "LT", "AI5t", _ALNUM, 20),
-    ("anthropic-key", "sk-", "ant-api03-", _WORD, 95),
-    ("anthropic-key", "sk-", "ant-oat01-", _WORD, 95),
-    ("anthropic-key", "sk-", "ant-admin01-", _WORD, 80),
-    ("atlassian-token", "ATA", "TT3x", _WORD, 184),
-    ("atlassian-token", "ATC", "TT3x", _WORD, 180),
-    ("aws-access-key-id", "AK", "IA", _UPPER, 16),
-    ("aws-access-key-id", "AS", "IA", _UPPER, 16),
-    ("aws-bedrock-key", "AB", "SK", _BASE64, 128),
-    ("aws-session-token", "IQo", "Jb3JpZ2luX2VjE", _BASE64, 300),
-    ("bitbucket-password", "AT", "BB", _ALNUM, 32),
-    ("brevo-key", "xkey", "sib-", _HEX, 64),
-    ("buildkite-token", "bk", "ua_", _HEX, 40),
-    ("cerebras-key", "cs", "k-", _LOWER, 48),
-    ("circleci-token", "CCI", "PAT_", _ALNUM, 62),
-    ("cloudflare-token", "cf", "ut_", _ALNUM, 48),
-    ("cloudflare-token", "cf", "at_", _ALNUM, 48),
-    ("cloudflare-token", "cf", "k_", _ALNUM, 48),
-    ("cloudflare-origin-key", "v1", ".0-", _HEX, 171),
-    ("contentful-token", "CF", "PAT-", _WORD, 43),
-    ("crates-token", "ci", "o", _ALNUM, 32),
-    ("databricks-token", "da", "pi", _HEX, 32),
-    ("digitalocean-token", "dop", "_v1_", _HEX, 64),
-    ("docker-token", "dckr", "_pat_", _WORD, 27),
-    ("doppler-token", "dp.", "pt.", _ALNUM, 43),
-    ("dropbox-token", "sl", ".u.", _WORD, 130),
-    ("dynatrace-token", "dt0", "c01.", _UPPER, 88),
-    ("easypost-key", "EZ", "AK", _ALNUM, 54),
-    ("elevenlabs-key", "sk", "_", _HEX, 48),
-    ("figma-token", "fi", "gd_", _WORD, 40),
-    ("firecrawl-key", "f", "c-", _HEX, 32),
-    ("fireworks-key", "f", "w_", _ALNUM, 24),
-    ("flutterwave-key", "FLW", "SECK-", _ALNUM, 34),
-    ("fly-token", "fm", "2_", _BASE64, 400),
-    ("fly-token", "fo", "1_", _WORD, 43),
-    ("gcp-oauth-secret", "GOC", "SPX-", _WORD, 28),
-    ("github-token", "gh", "p_", _ALNUM, 36),
-    ("github-token", "gh", "o_", _ALNUM, 36),
-    ("github-token", "gh", "u_", _ALNUM, 36),
-    ("github-token", "gh", "s_", _ALNUM, 36),
-    ("github-token", "gh", "r_", _ALNUM, 76),
-    ("github-token", "github", "_pat_", _ALNUM, 82),
-    ("gitlab-token", "gl", "pat-", _WORD, 20),
-    ("gitlab-token", "gl", "ptt-", _HEX, 40),
-    ("gitlab-token", "gl", "rt-", _WORD, 20),
-    ("gitlab-token", "gl", "dt-", _WORD, 20),
-    ("gitlab-token", "GR13", "48941", _WORD, 20),
-    ("google-api-key", "AI", "za", _WORD, 35),
-    ("google-api-key", "AQ", ".Ab", _WORD, 50),
-    ("google-oauth-token", "ya", "29.", _WORD, 180),
-    ("google-refresh-token", "1/", "/0", _WORD, 100),
-    ("grafana-token", "gl", "sa_", _ALNUM, 41),
-    ("grafana-token", "gl", "c_", _BASE64, 100),
-    ("groq-key", "gs", "k_", _ALNUM, 52),
-    ("heroku-key", "HR", "KU-", _WORD, 60),
-    ("hubspot-token", "pat", "-na1-", _HEX, 36),
-    ("huggingface-token", "h", "f_", _ALNUM, 34),
-    ("jfrog-token", "AK", "Cp", _ALNUM, 69),
-    ("jina-key", "ji", "na_", _ALNUM, 60),
-    ("klaviyo-key", "p", "k_", _HEX, 34),
-    ("langfuse-key", "sk-", "lf-", _HEX, 36),
-    ("langsmith-key", "lsv2", "_pt_", _HEX, 43),
-    ("linear-key", "lin_", "api_", _ALNUM, 40),
-    ("mailgun-key", "ke", "y-", _HEX, 32),
-    ("meta-token", "EA", "AB", _ALNUM, 180),
-    ("mollie-key", "li", "ve_", _ALNUM, 30),
-    ("mongodb-secret", "mdb_", "sa_sk_", _WORD, 40),
-    ("neon-key", "na", "pi_", _LOWER, 64),
-    ("netlify-token", "nf", "p_", _ALNUM, 36),
-    ("newrelic-key", "NR", "AK-", _UPPER, 27),
-    ("notion-token", "nt", "n_", _ALNUM, 46),
-    ("notion-token", "sec", "ret_", _ALNUM, 43),
-    ("npm-token", "np", "m_", _ALNUM, 36),
-    ("nuget-key", "oy", "2", _LOWER, 43),
-    ("nvidia-key", "nv", "api-", _WORD, 64),
-    ("openai-key", "s", "k-", _ALNUM, 48),
-    ("openai-key", "sk-", "proj-", _WORD, 156),
-    ("openai-key", "sk-", "svcacct-", _WORD, 156),
-    ("openai-key", "sk-", "admin-", _WORD, 150),
-    ("openrouter-key", "sk-", "or-v1-", _HEX, 64),
-    ("perplexity-key", "pp", "lx-", _ALNUM, 48),
-    ("pinecone-key", "pc", "sk_", _ALNUM, 70),
-    ("plaid-token", "access-", "production-", _HEX, 36),
-    ("planetscale-token", "pscale", "_tkn_", _WORD, 43),
-    ("posthog-key", "ph", "x_", _ALNUM, 43),
-    ("postman-key", "PM", "AK-", _HEX, 59),
-    ("prefect-key", "pn", "u_", _ALNUM, 36),
-    ("pulumi-token", "pu", "l-", _HEX, 40),
-    ("pypi-token", "py", "pi-AgEIcHlwaS5vcmc", _WORD, 150),
-    ("readme-key", "rd", "me_", _LOWER, 70),
-    ("render-key", "rn", "d_", _ALNUM, 32),
-    ("replicate-token", "r", "8_", _ALNUM, 37),
-    ("resend-key", "r", "e_AbCd1234_", _ALNUM, 24),
-    ("rubygems-key", "ruby", "gems_", _HEX, 48),
-    ("sendgrid-key", "S", "G.", _ALNUM, 66),
-    ("sentry-token", "sn", "trys_", _ALNUM, 120),
-    ("sentry-token", "sn", "tryu_", _HEX, 64),
-    ("shippo-token", "shippo", "_live_", _HEX, 40),
-    ("shopify-token", "shp", "at_", _HEX, 32),
-    ("slack-token", "xo", "xb-", "0123456789-" + _ALNUM, 50),
-    ("slack-token", "xo", "xp-", "0123456789-" + _ALNUM, 70),
-    ("slack-token", "xa", "pp-1-A0", _WORD, 80),
-    ("sonarqube-token", "sq", "u_", _HEX, 40),
-    ("sourcegraph-token", "sg", "p_", _HEX, 40),
-    ("square-token", "EA", "AAl", _WORD, 59),
-    ("square-token", "sq0", "csp-", _WORD, 43),
-    ("stripe-key", "sk", "_live_", _ALNUM, 24),
-    ("stripe-key", "sk", "_test_", _ALNUM, 99),
-    ("stripe-key", "rk", "_live_", _ALNUM, 40),
-    ("stripe-webhook-secret", "wh", "sec_", _BASE64, 32),
-    ("supabase-secret-key", "sb_", "secret_", _WORD, 31),
-    ("supabase-token", "sb", "p_", _HEX, 40),
-    ("tailscale-key", "ts", "key-auth-", _ALNUM, 44),
-    ("tavily-key", "tv", "ly-dev-", _ALNUM, 32),
-    ("tencent-key", "AK", "ID", _ALNUM, 32),
-    ("together-key", "tgp", "_v1_", _WORD, 43),
-    ("twilio-key", "S", "K", _HEX, 32),
-    ("typeform-token", "tf", "p_", _ALNUM, 59),
-    ("vault-token", "hv", "s.", _WORD, 95),
-    ("vercel-token", "vc", "p_", _ALNUM, 56),
-    ("voyage-key", "p", "a-", _WORD, 43),
-    ("wandb-key", "wandb", "_v1_", _ALNUM, 60),
-    ("xai-key", "xa", "i-", _ALNUM, 80),
-    ("yandex-token", "AQ", "VN", _WORD, 36),
-)
+#: A body of one alphabet behind a fixed prefix.
+_SIMPLE: Final = re.compile(r"(?P<prefix>[^{}]+)\{(?P<code>[A-Za-z])\d+\}")
 
 
-def _encoded(data: object) -> str:
-    text = data if isinstance(data, str) else json.dumps(data)
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+def _rendered() -> list[tuple[str, str, str]]:
+    """(kind, shape, token) of every shape."""
+    return [(kind, shape, render(shape, random.Random(kind + shape))) for kind, shape in SHAPES]
 
 
 def _structured() -> list[tuple[str, str]]:
-    """Tokens that are more than a prefix and a run."""
+    """Tokens that are put together of decoded parts."""
     number = "1" + _body("discord", "0123456789a", 40).replace("a", "")[:17].ljust(17, "7")
     jwt = ".".join(
         (
@@ -194,30 +64,27 @@ def _structured() -> list[tuple[str, str]]:
     return [
         ("jwt", jwt),
         ("github-token", "gh" + "s_" + "1234567_" + jwt),
-        ("azure-client-secret", _body("az1", _ALNUM, 3) + "8" + "Q" + "~" + _body("az2", _ALNUM + "_.~-", 34)),
-        ("azure-devops-token", _body("azdo", _ALNUM, 76) + "AZ" + "DO" + _body("azdo2", _ALNUM, 4)),
         ("discord-token", _encoded(number) + "." + _body("d1", _WORD, 6) + "." + _body("d2", _WORD, 38)),
-        ("mailchimp-key", _body("mc", _HEX, 32) + "-u" + "s14"),
-        ("mailgun-key", "-".join((_body("mg", _HEX, 32), _body("mg2", _HEX, 8), _body("mg3", _HEX, 8)))),
-        ("paypal-token", "access_" + "token$production$" + _body("pp", _LOWER, 16) + "$" + _body("pp2", _HEX, 32)),
-        ("telegram-token", "61" + "23456789" + ":" + "AA" + _body("tg", _WORD, 33)),
-        ("terraform-token", _body("tf", _ALNUM, 14) + ".atlas" + "v1." + _body("tf2", _ALNUM, 67)),
-        ("gitlab-token", "gl" + "pat-" + _body("glr", _WORD, 51) + ".01." + _body("glr2", _LOWER, 9)),
-        ("sendgrid-key", "S" + "G." + _body("sg1", _WORD, 22) + "." + _body("sg2", _WORD, 43)),
     ]
 
 
 def prefixed() -> list[tuple[str, str, str]]:
     """(kind, prefix, body) of every family that is a prefix and a run of one alphabet."""
     return [
-        (kind, first + second, _body(kind + second, alphabet, length))
-        for kind, first, second, alphabet, length in _PREFIXED
+        (kind, match["prefix"], token.removeprefix(match["prefix"]))
+        for kind, shape, token in _rendered()
+        if (match := _SIMPLE.fullmatch(shape)) is not None
     ]
 
 
 def tokens() -> list[tuple[str, str]]:
     """(kind, token) of every family that is known by itself."""
-    return [(kind, prefix + body) for kind, prefix, body in prefixed()] + _structured()
+    return [(kind, token) for kind, _shape, token in _rendered()] + _structured()
+
+
+def _encoded(data: object) -> str:
+    text = data if isinstance(data, str) else json.dumps(data)
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _key_lines(seed: str, count: int) -> list[str]:
@@ -264,6 +131,8 @@ def _in_context() -> list[Sample]:
     identifier = "AK" + "IA" + _body("aws-id", _UPPER, 16)
     account = "A" + "C" + _body("twilio", _HEX, 32)
     auth = _body("twilio-auth", _HEX, 32)
+    manifest = base64.b64encode(_body("manifest", _ALNUM, 24).encode()).decode()
+    phrase = "swift ocean velvet panda lunch orbit candle ribbon jungle tiger noble wheat"
     hook = "T0" + _body("h1", _UPPER, 8) + "/B0" + _body("h2", _UPPER, 8) + "/" + _body("h3", _ALNUM, 24)
     discord = "109876543210987654/" + _body("dh", _WORD, 68)
     teams = _body("th", _HEX, 36) + "@" + _body("th2", _HEX, 36) + "/IncomingWebhook/" + _body("th3", _HEX, 32)
@@ -328,6 +197,21 @@ def _in_context() -> list[Sample]:
         ("secret", f"X-Api-Key: {long}", long),
         ("secret", f"--api-key {long}", long),
         ("secret", f"//packages.example.com/:_authToken={long}", long),
+        ("secret", f"//packages.example.com/:_auth={basic}", basic),
+        ("secret", f"client-key-data: {_body('kube', _BASE64, 200)}", _body("kube", _BASE64, 200)),
+        ("secret", f"kind: Secret\nmetadata:\n  name: x\ndata:\n  who: {manifest}\n", manifest),
+        ("secret", f"stringData:\n  who: {word}\nkind: Secret\n", word),
+        ("secret", f'{{"kind": "Secret", "data": {{"who": "{manifest}"}}}}', manifest),
+        ("private-key", f'{{"kty":"EC","crv":"P-256","d":"{_body("jwk", _WORD, 43)}"}}', _body("jwk", _WORD, 43)),
+        ("kaggle-token", f'{{"username":"me","key":"{auth}"}}', auth),
+        ("jenkins-crumb", f"Jenkins-Crumb: {signature}", signature),
+        ("webhook", f"https://hooks.zapier.com/hooks/catch/{hook}", hook),
+        ("webhook", f"https://open.feishu.cn/open-apis/bot/v2/hook/{_body('lark', _HEX, 32)}", _body("lark", _HEX, 32)),
+        ("webhook", f"https://chat.example.com/hooks/{_body('mm', _LOWER, 26)}", _body("mm", _LOWER, 26)),
+        ("node-key", f"https://mainnet.infura.io/v3/{auth}", auth),
+        ("seed-phrase", f'MNEMONIC="{phrase}"', phrase),
+        ("seed-phrase", f"my seed phrase: {phrase}", phrase),
+        ("seed-phrase", f"シードフレーズは「{phrase}」です", phrase),
     ]
     return [Sample(kind, text, (needle,)) for kind, text, needle in rows]
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from hikidashi.redact.joints import MAX_PIECES, joint_at, next_piece
 from hikidashi.redact.values import is_random, is_variable
 
 __all__ = ["ALNUM", "CUT_LENGTH", "DIGITS_AND_CAPITALS", "HEX", "WORD", "Family", "Secret", "family", "starts_clean"]
@@ -38,6 +39,12 @@ _WORDS_ONLY: Final = re.compile(
 )
 
 
+#: `MyComponentTest2` and `v2-release-2024`: names behind a prefix such as `app-`.
+_NAME: Final = re.compile(r"(?:[A-Z][a-z]+|[a-z]{3,}|[A-Z]{3,}|\d{1,4}|[\-_.])+")
+#: Names have their digits at the end: `migration20240102`.
+_DIGIT_INSIDE: Final = re.compile(r"\d[A-Za-z]")
+
+
 @dataclass(frozen=True, slots=True)
 class Secret:
     """A secret's place in a text: `text[start:end]`."""
@@ -51,6 +58,13 @@ class Secret:
 def _is_mixed(body: str) -> bool:
     """Digits, or both cases: what tells twelve characters of a token from a word."""
     return any(char.isdigit() for char in body) or (body != body.lower() and body != body.upper())
+
+
+def _is_torn(body: str) -> bool:
+    """True when the head of a body is no name or word, behind a prefix that names and words have too."""
+    if body != body.lower() and body != body.upper():
+        return not _NAME.fullmatch(body)
+    return sum(map(str.isdigit, body)) >= 2 and _DIGIT_INSIDE.search(body) is not None
 
 
 def starts_clean(text: str, start: int, refused: str = "") -> bool:
@@ -87,6 +101,8 @@ class Family:
     infix: bool = False
     #: Characters before the prefix that rule it out, for prefixes that base64 or identifiers may hold.
     not_after: str = ""
+    #: Characters that follow as a rule, where that is more than `length`; a shorter body may go on behind a joint.
+    usual: int = 0
     #: Last word on a whole body.
     check: Callable[[str], bool] | None = None
     _run: re.Pattern[str] = field(init=False, repr=False, compare=False)
@@ -114,10 +130,11 @@ class Family:
                 start = self._left(text, at) if self.infix else at
                 end = match.end()
                 if starts_clean(text, start, self.not_after):
-                    end = self._end(text, start, at + len(prefix), end)
+                    body = at + len(prefix)
+                    end = self._broken(text, body, end) or self._end(text, start, body, end)
                     if end:
                         yield Secret(self.kind, start, end)
-                at = text.find(prefix, max(match.end(), at + len(prefix)))
+                at = text.find(prefix, max(match.end(), end, at + len(prefix)))
 
     def _left(self, text: str, at: int) -> int:
         low = start = max(0, at - self.length)
@@ -129,6 +146,29 @@ class Family:
         # The letter of an escape such as `\\n` is not part of the token.
         return start + (text[start] in "nrtbf" and text[start - 1 : start] == "\\")
 
+    def _broken(self, text: str, body_start: int, run_end: int) -> int:
+        """Where a token ends that is broken over lines or strings; 0 when it is whole or no token."""
+        body = text[body_start:run_end]
+        joint = joint_at(text, run_end)
+        if joint is None or self.infix or len(body) < 4 or not _is_mixed(body):
+            return 0
+        end = 0
+        for _ in range(MAX_PIECES):
+            if len(body) >= max(self.length, self.usual) and not joint.concatenated:
+                break
+            stop = next_piece(text, joint.end, self._run)
+            if not stop or (self.exact and len(body) + stop - joint.end > self.length):
+                break
+            body += text[joint.end : stop]
+            if len(body) >= self.length:
+                end = stop
+            joint = joint_at(text, stop)
+            if joint is None:
+                break
+        if end and (is_variable(body) or (self.check is not None and not self.check(body))):
+            return 0
+        return end
+
     def _end(self, text: str, start: int, body_start: int, run_end: int) -> int:
         """Where the token ends; 0 when this is none."""
         body = text[start if self.infix else body_start : run_end]
@@ -139,7 +179,7 @@ class Family:
         whole = size == self.length if self.exact else size >= self.length
         if self.exact and whole:
             whole = not (text[end : end + 1].isascii() and text[end : end + 1].isalnum())
-        if not whole and not (self._is_cut(text, end, dots) or self._is_unmistakable(body)):
+        if not whole and not (self._is_cut(text, end, dots, body) or self._is_unmistakable(body)):
             return 0
         if not whole and (size < CUT_LENGTH or size > self.length or not _is_mixed(body)):
             return 0
@@ -149,14 +189,14 @@ class Family:
             return 0
         return end
 
-    def _is_cut(self, text: str, end: int, dots: int) -> bool:
-        if self.infix:
+    def _is_cut(self, text: str, end: int, dots: int, body: str) -> bool:
+        if self.infix or (self.check is not None and not _is_torn(body)):
             return False
         return dots >= 3 or text.startswith(("...", "…"), end) or not text[end : end + 4].strip("\"'`\n\r)}] ")
 
     def _is_unmistakable(self, body: str) -> bool:
         """A shorter body than the provider's is still a (cut or older) token when it is plainly random."""
-        if self.exact or self.infix or len(self.prefixes[0]) < 4:
+        if self.exact or self.infix or len(self.prefixes[0]) < 4 or (self.check is not None and not self.check(body)):
             return False
         return is_random(body) and body != body.lower() and body != body.upper()
 
@@ -171,6 +211,7 @@ def family(
     exact: bool = False,
     infix: bool = False,
     not_after: str = "",
+    usual: int = 0,
     check: Callable[[str], bool] | None = None,
 ) -> Family:
     """A row of the table; `prefixes` are separated by spaces."""
@@ -183,5 +224,6 @@ def family(
         exact=exact,
         infix=infix,
         not_after=not_after,
+        usual=usual,
         check=check,
     )

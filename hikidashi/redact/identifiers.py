@@ -40,7 +40,8 @@ _SUFFIXES: Final = word_set(
 _KEY_KINDS: Final = word_set(
     "api access secret private encryption decryption signing signature master account auth shared storage deploy "
     "session client consumer hmac jwt webhook service server subscription functions crypto cipher aes wrapping "
-    "license licence rest admin write management bearer integration authentication authorization apikey"
+    "license licence rest admin write management bearer integration authentication authorization apikey "
+    "preshared psk wallet recovery unseal"
 )
 #: Keys that are no secrets, tokens that are words of a text or pages of a list, passwords that are questions.
 _NOT_BEFORE: Final = {
@@ -64,17 +65,23 @@ _NOT_BEFORE: Final = {
     "auth": word_set("no is has use with require requires require enable disable skip type the"),
 }
 _ENDS: Final = word_set("credential credentials creds cred")
+#: Single words that only end like a name.
+_NO_NAMES: Final = frozenset({"", *word_set("nopassword restkey")})
 
 
 @lru_cache(maxsize=4096)
 def judge_name(name: str) -> Strength:
     """How much an identifier proves: its last word decides, the one before it qualifies."""
     words = split_words(name.rpartition(".")[2] or name)
+    if words[-2:] == ["key", "data"]:
+        words.pop()  # `client-key-data` of a kubeconfig
     while len(words) > 1 and (words[-1] in _SUFFIXES or words[-1].isdigit()):
         words.pop()
-    if not words:
-        return Strength.NONE
-    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    last, before = words[-1] if words else "", words[-2] if len(words) > 1 else ""
+    return Strength.NONE if last in _NO_NAMES else _judge(name, last, before)
+
+
+def _judge(name: str, last: str, before: str) -> Strength:
     if last in _PASSWORD or last.endswith(_PASSWORD_ENDINGS):
         if last == "pwd" and not before and name.isupper():
             return Strength.NONE  # the shell's working folder
@@ -91,8 +98,8 @@ def judge_name(name: str) -> Strength:
         return Strength.NONE if before in _NOT_BEFORE["auth"] else Strength.WEAK
     if last in _ENDS:
         return Strength.WEAK
-    if last == "pat":
-        return Strength.STRONG if before else Strength.NONE
+    if last == "pat":  # a personal access token, and how programmers write "pattern"
+        return Strength.WEAK if before else Strength.NONE
     return _judge_key(last, before)
 
 

@@ -1,5 +1,5 @@
 """Private keys: PEM and PGP blocks, whole or cut, with real or escaped line ends; PuTTY files; JSON Web Tokens;
-the unprefixed tokens of Discord, Telegram, Mailgun and Twilio; the AWS secret beside its key id."""
+the unprefixed tokens of Discord, Telegram, Mailgun, Twilio and others; the AWS secret beside its key id."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from hikidashi.redact.families import Secret, starts_clean
+from hikidashi.redact.joints import MAX_PIECES, joint_at, next_piece
 
 __all__ = [
     "find_aws_secrets",
     "find_discord",
     "find_jwt",
     "find_mailgun",
+    "find_paired",
     "find_pem",
     "find_putty",
     "find_telegram",
     "find_twilio",
+    "may_be_paired",
 ]
 
 #: A key is at most this long; further END lines belong to something else.
@@ -40,6 +43,7 @@ _PUTTY: Final = re.compile(
 )
 
 _JWT: Final = re.compile(r"eyJ[A-Za-z0-9_\-]{8,8192}+(?:\.[A-Za-z0-9_\-]*+){1,4}")
+_JWT_RUN: Final = re.compile(r"[A-Za-z0-9_\-.]*+")
 _TELEGRAM: Final = re.compile(r":AA(?:[A-Za-z0-9_\-]{32,34}(?![A-Za-z0-9_\-])|[A-Za-z0-9_\-]{12,31}\Z)")
 _DISCORD: Final = re.compile(r"\.(?P<middle>[A-Za-z0-9_\-]{6})\.[A-Za-z0-9_\-]{27,64}(?![A-Za-z0-9_\-])")
 _BASE64_CHARACTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
@@ -111,10 +115,26 @@ def find_jwt(text: str, low: str) -> Iterator[Secret]:
         if starts_clean(text, at, "_-+/"):
             match = _JWT.match(text, at)
             if match is not None:
-                end = match.end()
-                if _is_jwt(match.group(), text[end : end + 4]):
-                    yield Secret("jwt", at, end - (match.group().endswith(".") and match.group().count(".") != 2))
+                end, token = _with_pieces(text, at, match.end())
+                if _is_jwt(token, text[end : end + 4]):
+                    yield Secret("jwt", at, end - (token.endswith(".") and token.count(".") != 2))
         at = text.find("eyJ", end)
+
+
+def _with_pieces(text: str, start: int, end: int) -> tuple[int, str]:
+    """A token that may be broken over lines or strings, and where it ends."""
+    token = text[start:end]
+    for _ in range(MAX_PIECES):
+        joint = joint_at(text, end)
+        # A signature of 43 characters or more is whole.
+        if joint is None or (token.count(".") >= 2 and len(token) - token.rfind(".") > 43 and not joint.concatenated):
+            break
+        stop = next_piece(text, joint.end, _JWT_RUN)
+        if not stop or stop - joint.end < 12:
+            break
+        token += text[joint.end : stop]
+        end = stop
+    return end, token
 
 
 def _is_jwt(token: str, after: str) -> bool:
@@ -171,6 +191,63 @@ def find_twilio(text: str, low: str) -> Iterator[Secret]:
     """The auth token beside a Twilio account id; the id itself is no secret."""
     for match in _TWILIO.finditer(text):
         yield Secret("twilio-auth-token", match.start("secret"), match.end("secret"))
+
+
+#: Tokens of two parts with a sign between them that no run of a token has: kind, an anchor and how far behind the
+#: token's beginning it stands, the token.
+_PAIRS: Final = (
+    ("asana-token", "/1", 1, re.compile(r"(?P<secret>[0-2]/1\d{12,18}(?:/1\d{12,18})?:[0-9a-f]{32})(?![0-9a-f])")),
+    ("astra-token", "AstraCS:", 0, re.compile(r"(?P<secret>AstraCS:[A-Za-z]{20,40}:[0-9a-f]{64})")),
+    (
+        "bitwarden-token",
+        "0.",
+        0,
+        re.compile(
+            r"(?P<secret>0\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[A-Za-z0-9]{20,40}:[A-Za-z0-9+/]{20,}={0,2})"
+        ),
+    ),
+    ("rancher-token", "token-", 0, re.compile(r"(?P<secret>token-[a-z0-9]{5}:[a-z0-9]{54})(?![a-z0-9])")),
+    ("salesforce-token", "!A", 15, re.compile(r"(?P<secret>00[A-Za-z0-9]{13}!A[A-Za-z0-9._]{80,120})")),
+    (
+        "kaggle-token",
+        '"username',
+        0,
+        re.compile(
+            r"\"username\\{0,3}\":\s{0,4}\\{0,3}\"[^\"\\]{1,64}\\{0,3}\",\s{0,8}\\{0,3}\"key\\{0,3}\":\s{0,4}\\{0,3}\""
+            r"(?P<secret>[0-9a-f]{32})"
+        ),
+    ),
+    (
+        "jenkins-crumb",
+        "umb",
+        0,
+        re.compile(
+            r"umb[\"'\\]{0,4}[ \t]?[:=][ \t]?[\"'\\]{0,4}(?P<secret>[0-9a-f]{32,64})(?![0-9a-f])",
+        ),
+    ),
+)
+_PAIRED_RUN: Final = re.compile(
+    rb"[0-2]/1\d{12}|0\.[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{64}\Z|[a-z0-9]{54}\Z|A[A-Za-z0-9._]{81}|[0-9a-f]{32}\Z"
+)
+_PAIRED_LENGTHS: Final = frozenset((*range(14, 19), *range(31, 39), 54, 64, *range(60, 124)))
+
+
+def may_be_paired(runs: bytes) -> bool:
+    """True when one of the tokens that `find_paired` finds may be in a text with these long runs."""
+    # By length first, which is faster than to read them all; a name with `=` or the end of a sentence may stick to one.
+    words = runs.replace(b"=", b" ").replace(b". ", b" ").removesuffix(b".").split()
+    return any(_PAIRED_RUN.match(word) for word in words if len(word) in _PAIRED_LENGTHS)
+
+
+def find_paired(text: str, low: str) -> Iterator[Secret]:
+    """Tokens of Asana, Astra DB, Bitwarden, Rancher and Salesforce; Jenkins crumbs."""
+    for kind, anchor, before, pattern in _PAIRS:
+        at = text.find(anchor)
+        while at >= 0:
+            match = pattern.match(text, at - before) if at >= before else None
+            if match is not None and starts_clean(text, match.start("secret"), "_"):
+                yield Secret(kind, *match.span("secret"))
+            at = text.find(anchor, at + len(anchor))
 
 
 def find_aws_secrets(text: str, low: str) -> Iterator[Secret]:

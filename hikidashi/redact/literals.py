@@ -12,6 +12,7 @@ from hikidashi.redact.places import is_basic_credential
 from hikidashi.redact.values import (
     has_both,
     is_digits,
+    is_numbered,
     is_ordinary,
     is_placeholder,
     is_random,
@@ -52,6 +53,7 @@ _LITERAL_KINDS: Final = (
 )
 #: Operators of a list of names, a call, a comparison: not every string behind them is a value.
 _LOOSE_CONTEXTS: Final = (",", "(", "==", "===", "!=", "!==")
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z_.]{0,80}")
 #: Characters of a value that are looked at; the rest is like them.
 _JUDGED: Final = 1024
 #: Longer quoted values are no values.
@@ -69,7 +71,7 @@ def quoted(text: str, quote: re.Match[str]) -> tuple[int, int] | None:
     if end < 0:
         bare = BARE.match(text, start)
         return bare.span() if bare is not None and bare.end() == len(text) else None
-    if len(mark.lstrip("\\")) == 1 and "\n" in text[start:end]:
+    if "\n" in (text[start:end] if len(mark.lstrip("\\")) == 1 else text[start:end].strip()):
         return None
     return (start, end) if end > start else None
 
@@ -80,6 +82,8 @@ def judged(text: str, name: str, strength: Strength, form: Form, place: tuple[in
     start, end = place
     if form is not Form.QUOTED:  # what ends a sentence is not part of it
         end = start + len(text[start:end].rstrip("\\" if context == "line" else ".,:\\"))
+        if context == "line" and text[end - 1] == "," and _IDENTIFIER.fullmatch(text, start, end - 1):
+            return None  # an argument on a line of its own: `token=self.token,`
     value = text[start : min(end, start + _JUDGED)]
     number = is_digits(value) and form is not Form.LOOSE
     number = number and (strength is Strength.PASSWORD or (strength is Strength.STRONG and form is Form.QUOTED))
@@ -100,11 +104,12 @@ def _accepts(name: str, value: str, strength: Strength, form: Form, context: str
     if strength is Strength.WEAK:
         if is_random(value) or (name.lower().endswith("auth") and len(value) >= 8 and is_basic_credential(value)):
             return True
-        is_token = split_words(name)[-1] != "key" and form is not Form.LOOSE
-        return is_token and len(value) >= 8 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+        if context in _LOOSE_CONTEXTS or is_numbered(value) or split_words(name)[-1] in ("key", "pat"):
+            return False
+        return form is not Form.LOOSE and len(value) >= 8 and _has_digit_and_letter(value)
     if form is Form.QUOTED:
         if context in _LOOSE_CONTEXTS:
-            return len(value) >= 6 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+            return len(value) >= 6 and _has_digit_and_letter(value) and not (context == "," and _is_name(value))
         return len(value) >= (3 if strength is Strength.PASSWORD else 6)
     if form is Form.TIGHT:
         if has_both(value) or is_digits(value):
@@ -114,6 +119,15 @@ def _accepts(name: str, value: str, strength: Strength, form: Form, context: str
     if form is Form.FLAG:
         return _accepts_flag(value, strength)
     return _accepts_loose(value, strength, context)
+
+
+def _has_digit_and_letter(value: str) -> bool:
+    return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+
+
+def _is_name(value: str) -> bool:
+    """True for a name of several words, as lists of names hold them beside `KEY`."""
+    return "_" in value and value.isidentifier() and not is_random(value)
 
 
 def _accepts_flag(value: str, strength: Strength) -> bool:
@@ -128,5 +142,5 @@ def _accepts_loose(value: str, strength: Strength, context: str) -> bool:
             return False
         if is_technical(value):
             return False
-        return len(value) >= 6 and any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+        return len(value) >= 6 and _has_digit_and_letter(value)
     return len(value) >= (6 if strength is Strength.PASSWORD else 8) and has_both(value)

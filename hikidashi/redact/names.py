@@ -131,7 +131,8 @@ def _strength(text: str, start: int, name: str) -> Strength:
     strength = judge_name(name)
     if strength is Strength.NONE and name.lower() == "key":
         # Two words of prose make one name: `my API key is …`.
-        return judge_name(text[max(0, start - 16) : start].rstrip(" ").rpartition(" ")[2] + "-key")
+        strength = judge_name(text[max(0, start - 16) : start].rstrip(" ").rpartition(" ")[2] + "-key")
+        return strength if strength is Strength.STRONG else Strength.NONE
     return strength
 
 
@@ -212,6 +213,8 @@ def _authorization(text: str, at: int) -> Secret | None:
             return None
         return Secret("authorization", *match.span("secret"))
     match = _PLAIN.match(text, at)
-    if match is None or is_placeholder(match["secret"]) or not is_random(match["secret"]):
+    if match is None or is_placeholder(match["secret"]) or is_ordinary(match["secret"]):
+        return None
+    if not is_random(match["secret"]):
         return None
     return Secret("authorization", *match.span("secret"))

@@ -47,7 +47,7 @@ _NATIVE: Final = {
     "contraseña": Strength.PASSWORD,
 }
 #: One character of each word: those are found much faster than words.
-WORDS: Final = ("ー", "暗", "合", "秘", "認", "密", "口令", "令牌", "비", "토", "парол", "токен", "contrase")
+WORDS: Final = ("ー", "暗", "合", "秘", "認", "密", "口令", "令牌", "비", "토", "парол", "токен", "ñ")
 _NATIVE_VALUE: Final = re.compile(
     r"[」』\"'`*）)\]】]{0,3}[ \t　]{0,4}"
     r"(?:(?P<op>[:：=＝])|はこちら[:：]|は、?|が|を|に|是|为|為|[은는이가를을]|(?=[「『]))[*_]{0,2}[ \t　\n]{0,4}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from hikidashi.redact.families import Secret
@@ -16,6 +16,7 @@ from hikidashi.redact.values import is_placeholder, is_random, is_variable, word
 
 __all__ = [
     "command_before",
+    "find_basic",
     "find_bearer",
     "find_cookies",
     "find_signatures",
@@ -36,13 +37,23 @@ _HOOKS: Final = re.compile(
     r"(?:hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/(?P<slack>[A-Za-z0-9/_\-]{16,200})"
     r"|(?:[\w\-]{1,20}\.)?discord(?:app)?\.com/api(?:/v\d{1,2})?/webhooks/(?P<discord>\d{5,25}/[A-Za-z0-9_\-]{12,100})"
     r"|[\w\-.]{0,60}webhook\.office\.com/(?:webhookb2/)?(?P<teams>[A-Za-z0-9@/_\-]{20,300})"
-    r"|chat\.googleapis\.com/v1/spaces/(?P<chat>[^\s\"'<>\\]{20,300}))"
+    r"|chat\.googleapis\.com/v1/spaces/(?P<chat>[^\s\"'<>\\]{20,300})"
+    r"|(?:hooks\.zapier\.com/hooks/(?:catch|standard)|hook\.(?:[a-z]{2}\d\.)?make\.com|media\.guilded\.gg/webhooks"
+    r"|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook|uptime\.betterstack\.com/api/v1/heartbeat"
+    r"|qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=|maker\.ifttt\.com/trigger/[\w\-]{1,80}/(?:json/)?with/key"
+    r")/?(?P<hook>[A-Za-z0-9/_\-]{12,200})"
+    r"|(?:[\w\-.]{1,60}\.infura\.io/(?:ws/)?v3|[\w\-.]{1,60}\.alchemy(?:api)?\.(?:com|io)/v2"
+    r"|[\w\-.]{1,80}\.quiknode\.pro)/(?P<node>[A-Za-z0-9_\-]{24,64})"
+    r"|[\w.\-]{1,80}(?::\d{1,5})?/hooks/(?P<own>[a-z0-9]{26}|[A-Za-z0-9]{24}/[A-Za-z0-9]{40,72})(?![A-Za-z0-9]))"
 )
 _HOOK_KINDS: Final = {
     "slack": "slack-webhook",
     "discord": "discord-webhook",
     "teams": "teams-webhook",
     "chat": "google-chat-webhook",
+    "hook": "webhook",
+    "node": "node-key",
+    "own": "webhook",
 }
 _BREAK: Final = re.compile(r"[\s\"'`]|\\[nrt]")
 _GO_DSN: Final = re.compile(r"[^\s:@\"'`/=]{1,64}:(?P<secret>[^\s\"'`]{1,128})")
@@ -60,6 +71,10 @@ _COOKIE_OPTION: Final = re.compile(
     r"--cookie[ \t=]{1,4}[\"'\\]{0,4}(?P<secret>[\w.\-%]{1,80}=[^\n\"'`\\]{4,4096}+)", re.IGNORECASE
 )
 _COOKIE_ATTRIBUTES: Final = word_set("path domain expires max-age secure httponly samesite partitioned priority")
+
+_SESSION_COOKIE: Final = re.compile(
+    r"(?i)(?:^|[;\s.\-_a-z])(?:sess|sid|auth|token|jwt|csrf|remember|login)[\w.\-]{0,40}(?:=|$)"
+)
 
 _SIGNATURE: Final = re.compile(r"=(?P<secret>[A-Za-z0-9+/_\-]{40,512}+(?:%[0-9A-Fa-f]{2}|=){0,3})(?![A-Za-z0-9])")
 
@@ -123,17 +138,24 @@ def is_basic_credential(value: str) -> bool:
 
 
 def find_bearer(text: str, low: str) -> Iterator[Secret]:
-    """`Bearer …` with a random value, `Basic …` with base64 of `user:password`, in any surroundings."""
-    for anchor, pattern in (("bearer ", _BEARER), ("basic ", _BASIC)):
-        at = low.find(anchor)
-        while at >= 0:
-            match = pattern.match(text, at)
-            end = at + len(anchor)
-            if match is not None:
-                value, end = match["secret"], match.end()
-                if is_random(value) if anchor == "bearer " else is_basic_credential(value):
-                    yield Secret("authorization", *match.span("secret"))
-            at = low.find(anchor, end)
+    """`Bearer …` with a random value, in any surroundings."""
+    return _find_scheme(text, low, "bearer ", _BEARER, is_random)
+
+
+def find_basic(text: str, low: str) -> Iterator[Secret]:
+    """`Basic …` with base64 of `user:password`, in any surroundings."""
+    return _find_scheme(text, low, "basic ", _BASIC, is_basic_credential)
+
+
+def _find_scheme(
+    text: str, low: str, anchor: str, pattern: re.Pattern[str], accepts: Callable[[str], bool]
+) -> Iterator[Secret]:
+    at = low.find(anchor)
+    while at >= 0:
+        match = pattern.match(text, at)
+        if match is not None and accepts(match["secret"]):
+            yield Secret("authorization", *match.span("secret"))
+        at = low.find(anchor, at + len(anchor) if match is None else match.end())
 
 
 def find_cookies(text: str, low: str) -> Iterator[Secret]:
@@ -147,9 +169,18 @@ def find_cookies(text: str, low: str) -> Iterator[Secret]:
                 start += text[start:end].index("=") + 1
                 end = start + len(text[start:end].partition(";")[0])
             name = match["secret"].partition("=")[0].lower()
-            if name not in _COOKIE_ATTRIBUTES and not is_placeholder(text[start:end]):
+            value = text[start:end]
+            if name not in _COOKIE_ATTRIBUTES and not is_placeholder(value) and _tells(name, value):
                 yield Secret("cookie", start, end)
         at = low.find("cookie", at + 6 if match is None else match.end())
+
+
+def _tells(name: str, cookies: str) -> bool:
+    """True when one of the cookies may be a session's: `theme=dark; lang=en` says nothing secret."""
+    values = [cookie.rpartition("=")[2] for cookie in cookies.split(";")]
+    if _SESSION_COOKIE.search(name) or _SESSION_COOKIE.search(cookies):
+        return True
+    return any(len(value) >= 8 and (len(value) >= 24 or any(map(str.isdigit, value))) for value in values)
 
 
 def find_signatures(text: str, low: str) -> Iterator[Secret]:

@@ -7,7 +7,9 @@ are searched for prefixes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import chain
 from typing import Final
 
@@ -22,7 +24,10 @@ _CUT_RUN: Final = 2 + CUT_LENGTH
 
 #: Letters, digits and what else stands in tokens and their prefixes.
 _RUN_CHARACTERS: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~+/=%$")
-_MARK: Final = bytes(ord("a") if code in _RUN_CHARACTERS else ord(" ") for code in range(256))
+#: Line ends and quotes do not end a run, so that the pieces of a broken token make one; they are taken out later.
+_JOINTS: Final = frozenset(b"\n\"'")
+_MARK: Final = bytes(ord("a") if code in _RUN_CHARACTERS | _JOINTS else ord(" ") for code in range(256))
+_APART: Final = bytes(ord(" ") if code in _JOINTS else code for code in range(256))
 _SPLIT: Final = bytes(code if code < 128 and chr(code).isalnum() else ord(" ") for code in range(256))
 #: What may stand behind a token that the end of the text cuts off.
 _AFTER_CUT: Final = b"\"'`\n\r)}] "
@@ -30,7 +35,7 @@ _NEEDLE: Final = b"a" * MINIMUM_RUN
 
 
 def long_runs(data: bytes) -> bytes:
-    """The different runs of at least `MINIMUM_RUN` run characters in `data`, with spaces between them.
+    """The different runs of at least `MINIMUM_RUN` run characters, line ends and quotes in `data`, as words.
 
     The search runs over a copy in which every character is `a` or a space: finding twenty `a` is a fast
     substring search, where splitting the text into words would make an object of each.
@@ -43,12 +48,16 @@ def long_runs(data: bytes) -> bytes:
         if end < 0:
             end = len(data)
         runs.add(data[start:end])
+        if data[start - 1 : start] == b"\\":
+            runs.add(data[start + 1 : end])  # the letter of an escape such as `\n` is not part of it
         start = marked.find(_NEEDLE, end)
     tail = data.rstrip(_AFTER_CUT)
-    last = tail[marked.rfind(b" ", 0, len(tail)) + 1 :]
-    if len(last) >= _CUT_RUN:
-        runs.add(last)
-    return b" ".join(runs)
+    start = marked.rfind(b" ", 0, len(tail)) + 1
+    if len(tail) - start >= _CUT_RUN:
+        runs.add(tail[start:])
+        if data[start - 1 : start] == b"\\":
+            runs.add(tail[start + 1 :])
+    return b" ".join(runs).translate(_APART)
 
 
 class Prefilter:
@@ -75,23 +84,34 @@ class Prefilter:
                     self._by_head.setdefault(encoded[:_HEAD], []).append((encoded, family))
                 else:
                     self._by_word.setdefault(word, []).append((encoded, family))
+        #: All of `_anywhere` in one look, which is faster where there is little to look at.
+        self._any = re.compile(b"|".join(re.escape(prefix) for prefix, _family in self._anywhere))
 
     def worth_looking(self, runs: bytes) -> list[Family]:
         """The families that may have a token in the text whose `long_runs` these are."""
         if not runs:
             return []
         words = set(runs.translate(_SPLIT).split())
-        # The letter of an escape such as `\\n` sticks to the word after it: such words count without it too.
-        words |= {word[1:] for word in words if word[0] in b"nrtbf"}
         candidates = [self._by_word[word] for word in words & self._by_word.keys()]
         candidates += [self._by_head[head] for head in {word[:_HEAD] for word in words} & self._by_head.keys()]
         chosen: dict[int, Family] = {}
-        for prefix, family in chain(self._anywhere, *candidates):
-            if prefix in runs:
+        if len(runs) > _FEW or self._any.search(runs):
+            chosen = {id(family): family for prefix, family in self._anywhere if prefix in runs}
+        for prefix, family in chain(*candidates):
+            if prefix in runs and _entry(prefix, family.alphabet, family.length).search(runs):
                 chosen[id(family)] = family
         return list(chosen.values())
 
 
+@lru_cache(maxsize=1024)
+def _entry(prefix: bytes, alphabet: str, length: int) -> re.Pattern[bytes]:
+    """The prefix and as much of a body as a token, its first half or its head before a cut have at least."""
+    least = min(CUT_LENGTH, length // 2, max(4, MINIMUM_RUN - 2 - len(prefix)))
+    return re.compile(re.escape(prefix) + f"[{alphabet}]{{{least}}}".encode())
+
+
+#: Runs of so many bytes are few.
+_FEW: Final = 400
 #: Characters of a prefix without separators that are compared with the words' first ones.
 _HEAD: Final = 3
 

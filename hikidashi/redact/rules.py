@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from hikidashi.redact import commands, keys, names, native, places
+from hikidashi.redact import commands, keys, manifests, names, native, phrases, places
 from hikidashi.redact.families import Secret
 from hikidashi.redact.tokens import FAMILIES
 
 __all__ = ["CONTEXTS", "RULES_VERSION", "Context", "Shape", "describe", "kinds", "render_table"]
 
 #: Raised with every change of what is found, so that what was checked by older rules can be checked again.
-RULES_VERSION: Final = 1
+RULES_VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +41,15 @@ class Context:
     shapes: tuple[tuple[str, str, str], ...]
     #: Run only where one of these (lower case) occurs; () for no such condition.
     needles: tuple[str, ...] = ()
-    #: Run only where this is found in the text's long runs of token characters (see `prefilter`).
-    runs: re.Pattern[bytes] | None = None
+    #: Run only where one of these stands in the text's long runs of token characters (see `prefilter`).
+    marks: tuple[bytes, ...] = ()
+    #: The same for what no single string tells; `bool` for "where there are such runs at all".
+    runs: Callable[[bytes], object] | None = None
+
+    @property
+    def in_runs(self) -> bool:
+        """Whether nothing can be found where there are no long runs."""
+        return bool(self.marks) or self.runs is not None
 
 
 _HEADER_NOTE: Final = (
@@ -54,6 +61,7 @@ CONTEXTS: Final = (
     Context(
         find=keys.find_pem,
         needles=("-----",),
+        runs=bool,
         shapes=(
             (
                 "private-key",
@@ -66,6 +74,7 @@ CONTEXTS: Final = (
     Context(
         find=keys.find_putty,
         needles=("private-lines:",),
+        runs=bool,
         shapes=(("private-key", "PuTTY", "the lines after `Private-Lines:`"),),
     ),
     Context(
@@ -73,16 +82,17 @@ CONTEXTS: Final = (
         shapes=(
             ("jwt", "any", "three base64url parts of which the first decodes to a JSON object (five when encrypted)"),
         ),
-        runs=re.compile(rb"eyJ"),
+        marks=(b"eyJ",),
     ),
     Context(
         find=keys.find_aws_secrets,
         shapes=(("aws-secret-key", "AWS", "40 base64 characters near an access key id"),),
-        runs=re.compile(rb"A(?:KI|SI)A"),
+        marks=(b"AKIA", b"ASIA"),
     ),
     Context(
         find=keys.find_telegram,
         needles=(":aa",),
+        marks=(b"AA",),
         shapes=(("telegram-token", "Telegram", "8 to 10 digits, `:AA`, 32 to 34 letters, digits, `_` and `-`"),),
     ),
     Context(
@@ -90,17 +100,52 @@ CONTEXTS: Final = (
         shapes=(
             ("discord-token", "Discord", "base64 of the bot's number, `.`, 6 characters, `.`, 27 or more characters"),
         ),
-        runs=re.compile(rb"\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"),
+        runs=re.compile(rb"\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}").search,
     ),
     Context(
         find=keys.find_mailgun,
         shapes=(("mailgun-key", "Mailgun", "32, 8 and 8 hexadecimal digits joined by `-`"),),
-        runs=re.compile(rb"-[0-9a-f]{8}-[0-9a-f]{8}"),
+        runs=re.compile(rb"-[0-9a-f]{8}-[0-9a-f]{8}").search,
     ),
     Context(
         find=keys.find_twilio,
         shapes=(("twilio-auth-token", "Twilio", "32 hexadecimal digits beside an account id (`AC` + 32)"),),
-        runs=re.compile(rb"AC[0-9a-f]{32}"),
+        runs=re.compile(rb"AC[0-9a-f]{32}").search,
+    ),
+    Context(
+        find=keys.find_paired,
+        shapes=(
+            ("asana-token", "Asana", "`1/` or `2/` + the numbers of user and app, `:`, 32 hexadecimal digits"),
+            ("astra-token", "DataStax Astra", "`AstraCS:` + the client's letters, `:`, 64 hexadecimal digits"),
+            ("bitwarden-token", "Bitwarden Secrets Manager", "`0.` + a UUID, `.`, the secret, `:`, the key in base64"),
+            ("jenkins-crumb", "Jenkins", "32 to 64 hexadecimal digits behind `Crumb:`"),
+            ("kaggle-token", "Kaggle", "`key` beside `username` in `kaggle.json`"),
+            ("rancher-token", "Rancher", "`token-` + 5, `:`, 54 letters and digits"),
+            ("salesforce-token", "Salesforce", "`00` + 13 letters and digits, `!A`, 80 or more of `A-Za-z0-9._`"),
+        ),
+        runs=keys.may_be_paired,
+    ),
+    Context(
+        find=manifests.find_json_keys,
+        needles=('"kty',),
+        shapes=(("private-key", "any", "the private members (`d`, `p`, `q`, `k` …) of a JSON Web Key"),),
+        runs=re.compile(rb"[A-Za-z0-9_\-]{20}").search,
+    ),
+    Context(
+        find=manifests.find_manifest_secrets,
+        needles=manifests.MANIFESTS,
+        shapes=(("secret", "Kubernetes", "the values of `data` and `stringData` in a manifest of `kind: Secret`"),),
+    ),
+    Context(
+        find=phrases.find_phrases,
+        needles=phrases.WORDS,
+        shapes=(
+            (
+                "seed-phrase",
+                "wallets",
+                "12, 15, 18, 21 or 24 words behind `mnemonic`, `seed phrase`, `recovery phrase`, `シードフレーズ` …",
+            ),
+        ),
     ),
     Context(
         find=places.find_url_passwords,
@@ -116,12 +161,24 @@ CONTEXTS: Final = (
             ("discord-webhook", "Discord", "the path of `discord.com/api/webhooks/…`"),
             ("teams-webhook", "Microsoft Teams", "the path of `….webhook.office.com/…`"),
             ("google-chat-webhook", "Google Chat", "the path of `chat.googleapis.com/v1/spaces/…`"),
+            (
+                "webhook",
+                "Zapier, Make, IFTTT, Lark, WeCom, Guilded, Better Stack, Mattermost, Rocket.Chat",
+                "the secret part of a webhook's address",
+            ),
+            ("node-key", "Infura, Alchemy, QuickNode", "the key in a node's address"),
         ),
     ),
     Context(
         find=places.find_bearer,
-        needles=("bearer ", "basic "),
+        needles=("bearer ",),
+        runs=bool,
         shapes=(("authorization", "any", _HEADER_NOTE),),
+    ),
+    Context(
+        find=places.find_basic,
+        needles=("basic ",),
+        shapes=(),
     ),
     Context(
         find=places.find_cookies,
@@ -130,7 +187,7 @@ CONTEXTS: Final = (
     ),
     Context(
         find=places.find_signatures,
-        runs=re.compile(rb"(?i:sig|signature)="),
+        marks=(b"sig=", b"Sig=", b"SIG=", b"ignature=", b"IGNATURE="),
         shapes=(
             (
                 "url-signature",
@@ -141,7 +198,7 @@ CONTEXTS: Final = (
     ),
     Context(
         find=commands.find_options,
-        needles=(" -", "--"),
+        needles=("-",),
         shapes=(
             (
                 "password",

@@ -10,12 +10,12 @@ whatever the text is, and `redact(redact(text)) == redact(text)`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from hikidashi.redact.families import Secret
 from hikidashi.redact.prefilter import Prefilter, long_runs
-from hikidashi.redact.rules import CONTEXTS, RULES_VERSION, kinds
+from hikidashi.redact.rules import CONTEXTS, RULES_VERSION, Context, kinds
 from hikidashi.redact.tokens import FAMILIES
 from hikidashi.redact.view import replaced, unwrapped
 
@@ -25,6 +25,12 @@ __all__ = ["RULES_VERSION", "Secret", "find_secrets", "redact"]
 _MARKER: Final = re.compile(r"\[redacted:(?P<kind>[a-z0-9\-]{0,60}+)(?P<close>\]|(?=[\s…]|\.\.\.|\Z))")
 _KINDS: Final = frozenset(kinds())
 _PREFILTER: Final = Prefilter(FAMILIES)
+#: For short texts one look for everything is faster than one for each context.
+_NEEDLES: Final = tuple((needle, position) for position, context in enumerate(CONTEXTS) for needle in context.needles)
+_MARKED: Final = tuple(context for context in CONTEXTS if context.marks and not context.needles)
+_MARKS: Final = re.compile(b"|".join(re.escape(mark) for context in _MARKED for mark in context.marks))
+_JUDGED: Final = tuple(context for context in CONTEXTS if not context.marks and not context.needles)
+_SHORT: Final = 4096
 
 #: Kinds that say the least about what was found: a more exact kind in the same place wins.
 _VAGUE: Final = {"secret": 2, "password": 2, "authorization": 2, "cookie": 2, "url-password": 1, "url-signature": 1}
@@ -54,12 +60,13 @@ def find_secrets(text: str) -> list[Secret]:
     an earlier redaction are no secrets; one inside a secret is swallowed by it.
     """
     markers = _markers(text)
+    new = _one_pass(text, _merged_places(markers)) if markers else _in_readings(text)
     found: list[Secret] = []
     for _ in range(_MAX_PASSES):
-        new = _one_pass(text, _merged_places([*markers, *((s.start, s.end) for s in found)]))
         if not new:
             break
         found = _merged([*found, *new], markers)
+        new = _one_pass(text, _merged_places([*markers, *((s.start, s.end) for s in found)]))
     return found
 
 
@@ -76,18 +83,16 @@ def _markers(text: str) -> list[tuple[int, int]]:
 
 def _one_pass(text: str, hidden: list[tuple[int, int]]) -> list[Secret]:
     """What is found when the `hidden` places are taken out; in the original's places."""
-    if hidden:
-        view = replaced(text, hidden)
-        return _in_readings(view.text, view.origin)
-    return _in_readings(text, lambda start, end: (start, end))
+    view = replaced(text, hidden)
+    return [Secret(s.kind, *view.origin(s.start, s.end)) for s in _in_readings(view.text)]
 
 
-def _in_readings(text: str, origin: Callable[[int, int], tuple[int, int]]) -> list[Secret]:
+def _in_readings(text: str) -> list[Secret]:
     """What is found in `text` as it stands and with its wrapping undone."""
-    found = [Secret(s.kind, *origin(s.start, s.end)) for s in _scan(text)]
+    found = _scan(text)
     view = unwrapped(text)
     if view is not None:
-        found += [Secret(s.kind, *origin(*view.origin(s.start, s.end))) for s in _scan(view.text)]
+        found += [Secret(s.kind, *view.origin(s.start, s.end)) for s in _scan(view.text)]
     return found
 
 
@@ -96,15 +101,35 @@ def _scan(text: str) -> list[Secret]:
     runs = long_runs(text.encode("utf-8", "replace"))
     low = _lower(text)
     found: list[Secret] = []
-    for family in _PREFILTER.worth_looking(runs):
-        found += family.find(text)
-    for context in CONTEXTS:
-        if context.runs is None or (runs and context.runs.search(runs)):
-            for needle in context.needles or ("",):
-                if needle in low:
-                    found += context.find(text, low)
-                    break
+    if runs:
+        for family in _PREFILTER.worth_looking(runs):
+            found += family.find(text)
+    if len(low) > _SHORT:
+        for context in CONTEXTS:
+            if _is_marked(context, runs) and (not context.needles or any(needle in low for needle in context.needles)):
+                found += context.find(text, low)
+    else:
+        for context in _in_short(low, runs):
+            found += context.find(text, low)
     return _with_content(text, found) if found else found
+
+
+def _is_marked(context: Context, runs: bytes) -> bool:
+    """Whether the long runs leave the context a chance."""
+    if context.marks and not any(mark in runs for mark in context.marks):
+        return False
+    return context.runs is None or (runs != b"" and bool(context.runs(runs)))
+
+
+def _in_short(low: str, runs: bytes) -> list[Context]:
+    """The contexts that may find something in a short text: one look for everything there is to look for."""
+    named = sorted({position for needle, position in _NEEDLES if needle in low})
+    if not runs:
+        return [CONTEXTS[position] for position in named if not CONTEXTS[position].in_runs]
+    found = [CONTEXTS[position] for position in named if _is_marked(CONTEXTS[position], runs)]
+    if _MARKS.search(runs) is not None:
+        found += [context for context in _MARKED if _is_marked(context, runs)]
+    return found + [context for context in _JUDGED if _is_marked(context, runs)]
 
 
 def _with_content(text: str, secrets: list[Secret]) -> list[Secret]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from itertools import pairwise
 from typing import Final
 
 from hikidashi.redact.view import HIDDEN
@@ -19,6 +18,7 @@ __all__ = [
     "entropy",
     "has_both",
     "is_digits",
+    "is_numbered",
     "is_ordinary",
     "is_placeholder",
     "is_random",
@@ -52,8 +52,8 @@ _WORDS: Final = word_set(
 )
 _VARIABLE: Final = re.compile(
     r"\$\{[^}]{0,200}\}?|\$\(.*|\$[A-Za-z_]\w{0,80}(?:[.:\[].*)?|\{\{.*|\{[\w.\-$ ]{0,80}\}?|%[A-Za-z_]\w{0,80}%?"
-    r"|<[^<>]{0,120}>?|\[[\w .\-]{0,60}\]|`.*|%\(?\w*\)?[sdvr]|@[\w.\-/:]{1,80}@|![A-Z]?[a-z]+(?:\s.*)?"
-    r"|[*&][A-Za-z_]+|#\{.*|:[a-z_]+",
+    r"|<[^<>]{0,120}>?(?:[:@/]<[^<>]{0,120}>?){0,4}|\[[\w .\-]{0,60}\]|`.*|%\(?\w*\)?[sdvr](?:[:@/.\-]%[sdvr]){0,4}"
+    r"|@[\w.\-/:]{1,80}@|![A-Z]?[a-z]+(?:\s.*)?|\{[\w.\-]{1,80}![rsa]\}?|[*&][A-Za-z_]+|#\{.*|:[a-z_]+",
     re.DOTALL,
 )
 _FILLER: Final = re.compile(
@@ -76,6 +76,16 @@ _TYPE: Final = re.compile(
 #: `the password is sha256-hashed`, `the password is 8chars`.
 _TECHNICAL: Final = re.compile(
     r"(?i)(?:sha|md|base|utf|bcrypt|argon|aes|rsa|oauth|http|v|x|s|ed|h|id|k8s?|ec)-?\d|\d+[a-z]{1,12}\Z"
+)
+#: How a client signs in, not with what: `AUTH=CRAM-MD5`.
+_MECHANISM: Final = re.compile(r"(?i)(?:cram|digest|scram|gs2|ntlm)(?:-[a-z0-9]{2,8}){1,3}")
+#: What only a regular expression holds.
+_EXPRESSION: Final = re.compile(r"\(\?[:=!<P]|\\[wdsWDSbBZ]|\[\^?\w-\w|\][+*?]|\)[+*?]|\.\*")
+#: Words with small numbers behind them, joined by hyphens, underscores or dots: `types-pywin32`, `oauth2_proxy`.
+_NUMBERED: Final = re.compile(r"[a-z]+\d{0,4}(?:[\-_.][a-z]+\d{0,4})+")
+#: One word of a name with a number behind it.
+_PART: Final = re.compile(
+    r"[A-Za-z]?[a-z]{1,11}\d{1,4}|[A-Z]{2,12}\d{1,4}|[a-z]{1,8}\d{1,4}[a-z]{3,12}|[A-Z]{1,8}\d{1,4}[A-Z]{3,12}"
 )
 _MEASURE: Final = re.compile(
     r"[vV]?\d{1,5}(?:\.\d{1,6}){1,4}(?:[-+][\w.]*)?|\d{4}-\d\d(?:-\d\d)?(?:[T ].*)?|[\d.,_]{1,20}"
@@ -146,6 +156,8 @@ def is_ordinary(value: str, *, quoted: bool = False) -> bool:
     """
     if _MEASURE.fullmatch(value) or "://" in value[:24]:
         return True
+    if _MECHANISM.fullmatch(value) or (quoted and _EXPRESSION.search(value)):
+        return True
     if not quoted and (_CALL.match(value) or (_TYPE.fullmatch(value) and any(c.isdigit() for c in value))):
         return True
     if not quoted and _ATTRIBUTE.fullmatch(value) and not is_random(value.replace(".", "")):
@@ -171,6 +183,11 @@ def has_both(value: str) -> bool:
     return any(c.isalpha() for c in value) and any(c.isdigit() or c in "!@#$%^&*+=~?/" for c in value)
 
 
+def is_numbered(value: str) -> bool:
+    """True for words with numbers behind them, as packages, modules and hosts are called."""
+    return _NUMBERED.fullmatch(value) is not None
+
+
 def is_technical(value: str) -> bool:
     """True for the name of an algorithm or format, or a count, as prose puts it after `password is`."""
     return _TECHNICAL.match(value) is not None
@@ -188,15 +205,13 @@ def is_random(value: str) -> bool:
     value = value.replace(HIDDEN, "")
     if len(value) < 16 or entropy(value) < 2.8:
         return False
-    if all(part.isalpha() or len(part) <= 4 for part in re.split(r"[-_./ :+=]", value)):
-        # Words joined by hyphens, dots or slashes, with small numbers: `my-service-account-2`. A single run
-        # without digits is random only when capitals are strewn about in it.
+    if all(part.isalpha() or len(part) <= 4 or _PART.fullmatch(part) for part in re.split(r"[-_./ :+=]", value)):
+        # Words joined by hyphens, dots or slashes, with small numbers: `my-service-account-2`, `rfc1964_key`. A
+        # single run without digits is random only when capitals are strewn about in it.
         return any(_strewn(part) for part in re.split(r"[-_./ :]", value))
     return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
 
 
 def _strewn(part: str) -> bool:
-    if len(part) < 16:
-        return False
-    flips = sum(a.islower() != b.islower() for a, b in pairwise(part))
-    return flips * 4 > len(part)
+    """Capitals in odd places: what stands between them is too short for words of a name."""
+    return len(part) >= 16 and len(part) < 3 * len(_WORD.findall(part))

@@ -1,0 +1,212 @@
+"""Prefixed tokens of clouds, databases, networks, forges, build services and package registries."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hikidashi.redact.families import ALNUM, DIGITS_AND_CAPITALS, HEX, WORD, family
+from hikidashi.redact.token_checks import (
+    BASE64,
+    DOTTED,
+    IN_BASE64,
+    LOWER,
+    UUID,
+    has_digit,
+    is_mixed_case,
+    is_random_mixed,
+    shaped,
+    signed_at,
+)
+from hikidashi.redact.values import is_random
+
+__all__ = ["CLOUDS", "DATABASES", "FORGES", "NETWORKS", "REGISTRIES"]
+
+#: Base64 without its padding.
+_BASE64: Final = "A-Za-z0-9+/"
+
+CLOUDS: Final = (
+    family("akamai-token", "Akamai", "akab-", r"a-z0-9\-", 33, exact=True, check=shaped(r"\w{16}-\w{16}")),
+    family("alibaba-key", "Alibaba Cloud", "LTAI", ALNUM, 16, not_after=IN_BASE64, usual=20, check=has_digit),
+    family("alibaba-key", "Alibaba Cloud", "STS.", ALNUM, 20, not_after=IN_BASE64, check=is_random_mixed),
+    family(
+        "alibaba-token",
+        "Alibaba Cloud",
+        "CAIS",
+        r"A-Za-z0-9+/=_\-",
+        100,
+        not_after=IN_BASE64,
+        usual=300,
+        check=is_mixed_case,
+    ),
+    family("amazon-token", "Amazon", "amzn1.oa2-cs.v1.", HEX, 64),
+    family("amazon-token", "Amazon Marketplace", "amzn.mws.", UUID, 36),
+    family("aws-access-key-id", "AWS", "AKIA ABIA ACCA", DIGITS_AND_CAPITALS, 16, exact=True),
+    family("aws-access-key-id", "AWS", "ASIA", DIGITS_AND_CAPITALS, 16, exact=True, check=has_digit),
+    family("aws-bedrock-key", "AWS", "ABSK bedrock-api-key-", BASE64, 60, not_after=IN_BASE64, usual=128),
+    family("aws-session-token", "AWS", "IQoJb3JpZ2lu FwoGZXIvYXdz FQoGZXIvYXdz", r"A-Za-z0-9+/=%", 60, usual=280),
+    family(
+        "azure-client-secret",
+        "Azure",
+        "Q~",
+        r"A-Za-z0-9_.~\-",
+        37,
+        infix=True,
+        check=shaped(r"[\w.~\-]{2,3}\dQ~[\w.~\-]+"),
+    ),
+    family("azure-devops-token", "Azure", "AZDO", ALNUM, 84, exact=True, infix=True, check=has_digit),
+    family("azure-key", "Azure", "JQQJ99", ALNUM, 84, exact=True, infix=True, check=signed_at(52)),
+    family("azure-key", "Azure Functions", "AzFu", WORD, 54, exact=True, infix=True, check=signed_at(44)),
+    family("azure-key", "Azure Search", "AzSe", ALNUM, 52, exact=True, infix=True, check=signed_at(42)),
+    family("azure-key", "Azure Container Registry", "+ACR", _BASE64, 52, exact=True, infix=True, check=signed_at(42)),
+    family(
+        "azure-key",
+        "Azure Redis, IoT, Service Bus, Event Hubs, Relay, Event Grid",
+        "AzCa AIoT +ASb +AEh +ARm AZEG",
+        _BASE64,
+        43,
+        exact=True,
+        infix=True,
+        check=signed_at(33),
+    ),
+    family(
+        "azure-key",
+        "Azure Storage, Cosmos DB, Batch, API Management",
+        "+ASt ACDb +ABa APIM",
+        _BASE64,
+        86,
+        exact=True,
+        infix=True,
+        check=signed_at(76),
+    ),
+    family("cloudflare-token", "Cloudflare", "cfk_ cfut_ cfat_", WORD, 40, usual=48),
+    family("cloudflare-token", "Cloudflare Tunnel", "eyJhIjoi", BASE64, 100, not_after=IN_BASE64, usual=180),
+    family("cloudflare-origin-key", "Cloudflare", "v1.0-", UUID, 100, usual=171),
+    family("databricks-token", "Databricks", "dapi dkea dose", HEX, 32, exact=True),
+    family("deno-token", "Deno Deploy", "ddp_ ddo_ ddw_", ALNUM, 36),
+    family("digitalocean-token", "DigitalOcean", "dop_v1_ doo_v1_ dor_v1_", HEX, 64),
+    family("digitalocean-token", "DigitalOcean Spaces", "DO00", DIGITS_AND_CAPITALS, 16, exact=True, check=has_digit),
+    family("exoscale-key", "Exoscale", "EXO", HEX, 24, exact=True, not_after=IN_BASE64),
+    family("fly-token", "Fly.io", "fm1_ fm1a_ fm1r_ fm2_", r"A-Za-z0-9+/=_,\-", 60, usual=400),
+    family("fly-token", "Fly.io", "fo1_", WORD, 40),
+    family("gcp-hmac-key", "Google", "GOOG1E", DIGITS_AND_CAPITALS, 50, not_after=IN_BASE64),
+    family("gcp-oauth-secret", "Google", "GOCSPX-", WORD, 28),
+    family("google-api-key", "Google", "AIza", WORD, 35),
+    family("google-api-key", "Google", "AQ.Ab", WORD, 30, usual=48),
+    family("google-oauth-token", "Google", "ya29.", DOTTED, 20, usual=180),
+    family("google-refresh-token", "Google", "1//0", WORD, 40, usual=100),
+    family("heroku-key", "Heroku", "HRKU-", WORD, 36, usual=60),
+    family("netlify-token", "Netlify", "nfp_ nfo_ nfb_ nfc_ nfu_", ALNUM, 36),
+    family("ory-token", "Ory", "ory_pat_ ory_st_ ory_at_ ory_rt_ ory_ac_ ory_wak_ ory_apikey_", DOTTED, 24),
+    family("pulumi-token", "Pulumi", "pul-", HEX, 40, exact=True),
+    family("render-key", "Render", "rnd_", ALNUM, 28, usual=32),
+    family("runpod-key", "RunPod", "rpa_ rps_", ALNUM, 30, usual=46, check=has_digit),
+    family("scaleway-key", "Scaleway", "SCW", DIGITS_AND_CAPITALS, 17, exact=True, check=has_digit),
+    family("scalingo-token", "Scalingo", "tk-us-", WORD, 48),
+    family("tencent-key", "Tencent Cloud", "AKID", ALNUM, 32, exact=True, not_after=IN_BASE64),
+    family("terraform-token", "HashiCorp", ".atlasv1.", DOTTED, 80, infix=True),
+    family("upcloud-token", "UpCloud", "ucat_", ALNUM, 24),
+    family("vault-token", "HashiCorp", "hvs. hvb. hvr.", WORD, 24, usual=90),
+    family("vercel-token", "Vercel", "vcp_ vci_ vca_ vcr_ vck_", WORD, 24, usual=56, check=has_digit),
+    family("vercel-token", "Vercel Blob", "vercel_blob_rw_", r"A-Za-z0-9_", 30, usual=47),
+    family("volcengine-key", "Volcengine", "AKLT", ALNUM, 40, not_after=IN_BASE64, check=is_mixed_case),
+    family("yandex-token", "Yandex Cloud", "AQVN y0_", WORD, 35, not_after=IN_BASE64),
+    family("yandex-token", "Yandex Cloud", "t1.", r"A-Za-z0-9_.=\-", 120, check=is_random),
+    family("yandex-token", "Yandex Cloud", "YCAJE", WORD, 20, exact=True, not_after=IN_BASE64, check=is_mixed_case),
+)
+
+DATABASES: Final = (
+    family("aiven-password", "Aiven", "AVNS_", WORD, 18),
+    family("clickhouse-key", "ClickHouse Cloud", "4b1d", ALNUM, 38, exact=True, check=is_mixed_case),
+    family("cockroach-key", "CockroachDB Cloud", "CCDB1_", r"A-Za-z0-9_", 60),
+    family("confluent-key", "Confluent", "cflt", BASE64, 60, exact=True, not_after=IN_BASE64, check=is_mixed_case),
+    family("elastic-key", "Elastic Cloud", "essu_", r"A-Za-z0-9_=\-", 60),
+    family("mongodb-secret", "MongoDB Atlas", "mdb_sa_sk_", WORD, 40),
+    family("neon-key", "Neon", "napi_", ALNUM, 40, usual=64),
+    family("pinecone-key", "Pinecone", "pcsk_", r"A-Za-z0-9_", 50, usual=70),
+    family("planetscale-token", "PlanetScale", "pscale_tkn_ pscale_pw_ pscale_oauth_", DOTTED, 32, usual=43),
+    family("supabase-token", "Supabase", "sbp_ sbp_v0_ sbp_oauth_", HEX, 40),
+    family("supabase-secret-key", "Supabase", "sb_secret_", WORD, 24, usual=31),
+    family("xata-key", "Xata", "xau_ xao_", ALNUM, 32),
+)
+
+NETWORKS: Final = (
+    family("age-key", "age", "AGE-SECRET-KEY-1", DIGITS_AND_CAPITALS, 58),
+    family("age-key", "age", "AGE-SECRET-KEY-PQ-1", DIGITS_AND_CAPITALS, 58),
+    family("defined-token", "Defined Networking", "dnkey-", r"A-Za-z0-9=_\-", 60, usual=79),
+    family("minisign-key", "minisign", "RWRTY0Iy", BASE64, 100, not_after=IN_BASE64),
+    family("netbird-token", "NetBird", "nbp_", ALNUM, 36),
+    family("openshift-token", "OpenShift", "sha256~", WORD, 43, exact=True),
+    family("portainer-token", "Portainer", "ptr_", BASE64, 40),
+    # PEM blocks in base64, as kubeconfig files and environment variables hold them.
+    family(
+        "private-key",
+        "any, in base64",
+        "LS0tLS1CRUdJTiBQUklWQVRF LS0tLS1CRUdJTiBSU0EgUFJJVkFURS LS0tLS1CRUdJTiBFQyBQUklWQVRF "
+        "LS0tLS1CRUdJTiBPUEVOU1NI LS0tLS1CRUdJTiBFTkNSWVBURU",
+        BASE64,
+        60,
+        usual=400,
+    ),
+    family("tailscale-key", "Tailscale, Headscale", "tskey- hskey-", WORD, 20, usual=48),
+    family("wallet-key", "Bitcoin and others", "xprv yprv zprv tprv", ALNUM, 100, not_after=IN_BASE64),
+    family("wallet-key", "Nostr", "nsec1", LOWER, 58, exact=True, check=has_digit),
+)
+
+FORGES: Final = (
+    family("atlassian-token", "Atlassian", "ATATT3 ATCTT3 ATSTT3", r"A-Za-z0-9_=\-", 60, usual=184),
+    family("bitbucket-password", "Bitbucket", "ATBB", ALNUM, 24, usual=32),
+    family("bitbucket-token", "Bitbucket Data Center", "BBDC-", BASE64, 40),
+    family(
+        "buildkite-token",
+        "Buildkite",
+        "bkua_ bkaa_ bkaj_ bkar_ bkct_ bkpt_ bkpat_ bkps_",
+        DOTTED,
+        24,
+        usual=44,
+        check=has_digit,
+    ),
+    family("circleci-token", "CircleCI", "CCIPAT_ CCIPRJ_", r"A-Za-z0-9_", 40, usual=62),
+    family("depot-token", "Depot", "depot_user_ depot_project_ depot_org_", HEX, 40, usual=64),
+    family("gitea-secret", "Gitea, Forgejo", "gto_", LOWER, 50),
+    family("github-token", "GitHub", "ghp_ gho_ ghu_", ALNUM, 36),
+    family("github-token", "GitHub", "ghr_", ALNUM, 36, usual=76),
+    family("github-token", "GitHub", "ghs_", DOTTED, 36),
+    family("github-token", "GitHub", "github_pat_", r"A-Za-z0-9_", 70, usual=82),
+    family("github-token", "GitHub, formerly", "v1.", HEX, 40, exact=True),
+    family(
+        "gitlab-token",
+        "GitLab",
+        "glpat- gldt- glrt- glrtr- glcbt- glft- glimt- glsoat- glffct- glwt-",
+        DOTTED,
+        20,
+    ),
+    family("gitlab-token", "GitLab", "glagent- gloas- glptt-", DOTTED, 20, usual=40),
+    family("gitlab-token", "GitLab", "GR1348941", WORD, 20),
+    family("harness-token", "Harness", "pat. sat.", DOTTED, 60, check=shaped(r"[\w\-]{22}\.[0-9a-f]{24}\.\w{20}")),
+    family("infracost-key", "Infracost", "ico-", ALNUM, 32, exact=True, check=has_digit),
+    family("octopus-key", "Octopus Deploy", "API-", DIGITS_AND_CAPITALS, 25, not_after="_-.", check=has_digit),
+    family("snyk-token", "Snyk", "snyk_uat. snyk_sat.", DOTTED, 40, usual=160),
+    family("socket-token", "Socket", "sktsec_", WORD, 40),
+    family("sonarqube-token", "SonarQube", "squ_ sqp_ sqa_ sqco_", HEX, 40),
+    family("sourcegraph-token", "Sourcegraph, Segment", "sgp_", r"A-Za-z0-9_", 40, check=has_digit),
+    family("sourcegraph-token", "Sourcegraph", "slk_ sgd_", HEX, 64),
+    family("sourcegraph-token", "Sourcegraph Amp", "sgamp_user_", r"A-Za-z0-9_", 60, usual=91),
+)
+
+REGISTRIES: Final = (
+    family("clojars-token", "Clojars", "CLOJARS_", HEX, 60),
+    family("crates-token", "crates.io", "cio", ALNUM, 32, exact=True, not_after=IN_BASE64, check=is_mixed_case),
+    family("crates-token", "crates.io", "cio_tp_", ALNUM, 28, check=has_digit),
+    family("docker-token", "Docker Hub", "dckr_pat_ dckr_oat_", WORD, 27, usual=32),
+    family("jfrog-token", "JFrog", "AKCp", ALNUM, 60, not_after=IN_BASE64, usual=69),
+    family("jfrog-token", "JFrog", "cmVmdGtu", ALNUM, 50, usual=56),
+    family("jsr-token", "JSR", "jsrp_ jsrd_ jsrw_", WORD, 20, check=has_digit),
+    family("npm-token", "npm", "npm_", ALNUM, 36),
+    family("nuget-key", "NuGet", "oy2", LOWER, 43, exact=True, not_after=IN_BASE64),
+    family("openvsx-token", "Open VSX", "ovsxp_ ovsxat_", UUID, 36),
+    family(
+        "packagist-token", "Packagist", "packagist_uut_ packagist_ort_ packagist_out_ packagist_cut_", HEX, 60, usual=68
+    ),
+    family("pypi-token", "PyPI", "pypi-AgE", WORD, 50, usual=150),
+    family("rubygems-key", "RubyGems", "rubygems_", HEX, 48),
+)
