@@ -33,6 +33,9 @@ _ALPHABET_NAMES: Final = {
 #: A token that the end of the text cuts off is known by its prefix and this many characters.
 CUT_LENGTH: Final = 12
 
+#: A prefix of so many characters stands before nothing else.
+_LONG_PREFIX: Final = 10
+
 #: A body without digits whose parts are lower-case words: `sk-ant-your-key-goes-here`.
 _WORDS_ONLY: Final = re.compile(
     r"(?:[a-z]{1,15}[-_.]){1,12}[a-z]{1,15}|(?i:.{0,20}(?:your|placeholder|example-).{0,60})"
@@ -40,7 +43,8 @@ _WORDS_ONLY: Final = re.compile(
 
 
 #: `MyComponentTest2` and `v2-release-2024`: names behind a prefix such as `app-`.
-_NAME: Final = re.compile(r"(?:[A-Z][a-z]+|[a-z]{3,}|[A-Z]{3,}|\d{1,4}|[\-_.])+")
+_NAME: Final = re.compile(r"(?:[A-Z][a-z]++|[a-z]{3,}+|[A-Z]{3,}+|\d{1,4}|[\-_.])++")
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 #: Names have their digits at the end: `migration20240102`.
 _DIGIT_INSIDE: Final = re.compile(r"\d[A-Za-z]")
 
@@ -63,7 +67,8 @@ def _is_mixed(body: str) -> bool:
 def _is_torn(body: str) -> bool:
     """True when the head of a body is no name or word, behind a prefix that names and words have too."""
     if body != body.lower() and body != body.upper():
-        return not _NAME.fullmatch(body)
+        words = _WORD.findall(body)
+        return not _NAME.fullmatch(body) or sum(map(len, words)) < 3 * len(words)
     return sum(map(str.isdigit, body)) >= 2 and _DIGIT_INSIDE.search(body) is not None
 
 
@@ -103,6 +108,8 @@ class Family:
     not_after: str = ""
     #: Characters that follow as a rule, where that is more than `length`; a shorter body may go on behind a joint.
     usual: int = 0
+    #: `usual` is meant for bodies that hold this: for a provider that has a short form and a long one.
+    long_form: str = ""
     #: Last word on a whole body.
     check: Callable[[str], bool] | None = None
     _run: re.Pattern[str] = field(init=False, repr=False, compare=False)
@@ -131,7 +138,7 @@ class Family:
                 end = match.end()
                 if starts_clean(text, start, self.not_after):
                     body = at + len(prefix)
-                    end = self._broken(text, body, end) or self._end(text, start, body, end)
+                    end = self._broken(text, start, body, end) or self._end(text, start, body, end)
                     if end:
                         yield Secret(self.kind, start, end)
                 at = text.find(prefix, max(match.end(), end, at + len(prefix)))
@@ -146,15 +153,17 @@ class Family:
         # The letter of an escape such as `\\n` is not part of the token.
         return start + (text[start] in "nrtbf" and text[start - 1 : start] == "\\")
 
-    def _broken(self, text: str, body_start: int, run_end: int) -> int:
+    def _broken(self, text: str, start: int, body_start: int, run_end: int) -> int:
         """Where a token ends that is broken over lines or strings; 0 when it is whole or no token."""
         body = text[body_start:run_end]
         joint = joint_at(text, run_end)
-        if joint is None or self.infix or len(body) < 4 or not _is_mixed(body):
+        if joint is None or self.infix or len(body) < 4:
             return 0
-        end = 0
+        if not _is_mixed(body) and body_start - start < _LONG_PREFIX:
+            return 0
+        end, whole = 0, max(self.length, self.usual if self.long_form in body else 0)
         for _ in range(MAX_PIECES):
-            if len(body) >= max(self.length, self.usual) and not joint.concatenated:
+            if len(body) >= whole and not joint.concatenated:
                 break
             stop = next_piece(text, joint.end, self._run)
             if not stop or (self.exact and len(body) + stop - joint.end > self.length):
@@ -179,9 +188,9 @@ class Family:
         whole = size == self.length if self.exact else size >= self.length
         if self.exact and whole:
             whole = not (text[end : end + 1].isascii() and text[end : end + 1].isalnum())
-        if not whole and not (self._is_cut(text, end, dots, body) or self._is_unmistakable(body)):
-            return 0
         if not whole and (size < CUT_LENGTH or size > self.length or not _is_mixed(body)):
+            return 0
+        if not whole and not (self._is_cut(text, end, dots, body) or self._is_unmistakable(body)):
             return 0
         if is_variable(body) or _WORDS_ONLY.fullmatch(body):
             return 0
@@ -212,6 +221,7 @@ def family(
     infix: bool = False,
     not_after: str = "",
     usual: int = 0,
+    long_form: str = "",
     check: Callable[[str], bool] | None = None,
 ) -> Family:
     """A row of the table; `prefixes` are separated by spaces."""
@@ -225,5 +235,6 @@ def family(
         infix=infix,
         not_after=not_after,
         usual=usual,
+        long_form=long_form,
         check=check,
     )

@@ -42,7 +42,7 @@ _PUTTY: Final = re.compile(
     r"Private-Lines: \d{1,3}(?:\\{1,4}[rn]|\s)*+(?P<secret>(?:[A-Za-z0-9+/=]{16,}+(?:\\{1,4}[rn]|\s)*+)+)"
 )
 
-_JWT: Final = re.compile(r"eyJ[A-Za-z0-9_\-]{8,8192}+(?:\.[A-Za-z0-9_\-]*+){1,4}")
+_JWT: Final = re.compile(r"eyJ[A-Za-z0-9_\-]{8,8192}+(?:\.[A-Za-z0-9_\-]*+){0,4}")
 _JWT_RUN: Final = re.compile(r"[A-Za-z0-9_\-.]*+")
 _TELEGRAM: Final = re.compile(r":AA(?:[A-Za-z0-9_\-]{32,34}(?![A-Za-z0-9_\-])|[A-Za-z0-9_\-]{12,31}\Z)")
 _DISCORD: Final = re.compile(r"\.(?P<middle>[A-Za-z0-9_\-]{6})\.[A-Za-z0-9_\-]{27,64}(?![A-Za-z0-9_\-])")
@@ -140,6 +140,8 @@ def _with_pieces(text: str, start: int, end: int) -> tuple[int, str]:
 def _is_jwt(token: str, after: str) -> bool:
     parts = token.split(".")
     cut = after == "" or after.startswith(("...", "…"))
+    if len(parts) < 2:
+        return False
     if len(parts) < 3 and not (cut and len(parts) == 2 and len(parts[1]) >= 12):
         return False
     if len(parts[1]) < 4 and len(parts) != 5:

@@ -140,7 +140,7 @@ def _accepts_loose(value: str, strength: Strength, context: str) -> bool:
     if context == "|" or context == "is":
         if strength is not Strength.PASSWORD and not is_random(value):
             return False
-        if is_technical(value):
+        if is_technical(value) and not is_random(value):
             return False
         return len(value) >= 6 and _has_digit_and_letter(value)
     return len(value) >= (6 if strength is Strength.PASSWORD else 8) and has_both(value)

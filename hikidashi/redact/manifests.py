@@ -39,26 +39,34 @@ _FIELD: Final = re.compile(
 
 def find_manifest_secrets(text: str, low: str) -> Iterator[Secret]:
     """The values of `data` and `stringData` in a manifest of `kind: Secret`, in YAML and in JSON."""
-    done = 0
     for needle in MANIFESTS:
-        at = low.find(needle)
+        at, done = low.find(needle), 0
         while at >= 0:
             end = at + len(needle)
-            # `SecretStore` is another kind, and not every string `secret` is one.
-            if _NOT_SECRET.match(text, end) is None and (needle[0] == "k" or _KIND.search(text, max(0, at - 16), at)):
-                start = max(done, text.rfind("\n---", max(0, at - _REACH), at), at - _REACH, 0)
+            # What was read for the one before is not read again. `SecretStore` is another kind, and not every
+            # string `secret` is one.
+            if at >= done and _NOT_SECRET.match(text, end) is None and (needle[0] == "k" or _is_kind(text, at)):
+                start = max(done, text.rfind("\n---", max(0, at - _REACH), at), at - _REACH)
                 stop = text.find("\n---", end, end + _REACH)
                 stop = stop if stop >= 0 else min(len(text), end + _REACH)
-                yield from _in_yaml(text, start, stop)
-                yield from _in_json(text, start, stop)
-                done = end
+                if needle[0] == "k":
+                    head = text[max(0, at - 16) : at]
+                    yield from _in_yaml(text, start, stop, len(head) - len(head.rstrip(" -")))
+                else:
+                    yield from _in_json(text, start, stop)
+                done = stop
             at = low.find(needle, end)
 
 
-def _in_yaml(text: str, start: int, stop: int) -> Iterator[Secret]:
+def _is_kind(text: str, at: int) -> bool:
+    return _KIND.search(text, max(0, at - 16), at) is not None
+
+
+def _in_yaml(text: str, start: int, stop: int, margin: int) -> Iterator[Secret]:
+    """The values of the blocks whose `data` is a neighbour of the `kind` with that margin."""
     for block in _BLOCK.finditer(text, start, stop):
-        margin, at = len(block["margin"]), block.end()
-        while True:
+        at = block.end()
+        while len(block["margin"]) == margin:
             entry = _ENTRY.match(text, at, stop)
             if entry is not None and len(entry["margin"]) > margin:
                 at = entry.end()
@@ -95,8 +103,12 @@ _PRIVATE_MEMBER: Final = re.compile(
 
 def find_json_keys(text: str, low: str) -> Iterator[Secret]:
     """The private members of JSON Web Keys."""
+    done = 0
     for match in _KEY_TYPE.finditer(text):
-        start = max(0, text.rfind("{", max(0, match.start() - 4096), match.start()))
+        if match.start() < done:
+            continue
+        start = max(done, text.rfind("{", max(0, match.start() - 4096), match.start()))
         stop = text.find("}", match.end(), match.end() + 8192)
-        for member in _PRIVATE_MEMBER.finditer(text, start, stop if stop >= 0 else min(len(text), match.end() + 8192)):
+        done = stop if stop >= 0 else min(len(text), match.end() + 8192)
+        for member in _PRIVATE_MEMBER.finditer(text, start, done):
             yield Secret("private-key", *member.span("secret"))

@@ -79,7 +79,7 @@ def _accepts_native(value: str, strength: Strength, has_operator: bool, has_brac
         return False
     if strength is Strength.WEAK:
         return is_random(value)
-    if not has_operator and not has_bracket and is_technical(value):
+    if not has_operator and not has_bracket and is_technical(value) and not is_random(value):
         return False
     least = 5 if strength is Strength.PASSWORD else 8
     return len(value) >= least and (has_both(value) or (has_bracket and strength is Strength.PASSWORD))

@@ -43,4 +43,4 @@ def find_phrases(text: str, low: str) -> Iterator[Secret]:
                 continue
             if _PROSE.isdisjoint(word.group() for word in words[:length]):
                 yield Secret("seed-phrase", phrase.start(), words[length - 1].end())
-            break
+                break

@@ -170,7 +170,7 @@ FORGES: Final = (
     family("gitea-secret", "Gitea, Forgejo", "gto_", LOWER, 50),
     family("github-token", "GitHub", "ghp_ gho_ ghu_", ALNUM, 36),
     family("github-token", "GitHub", "ghr_", ALNUM, 36, usual=76),
-    family("github-token", "GitHub", "ghs_", DOTTED, 36),
+    family("github-token", "GitHub", "ghs_", DOTTED, 36, usual=180, long_form="eyJ"),
     family("github-token", "GitHub", "github_pat_", r"A-Za-z0-9_", 70, usual=82),
     family("github-token", "GitHub, formerly", "v1.", HEX, 40, exact=True),
     family(

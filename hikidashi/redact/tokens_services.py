@@ -145,11 +145,12 @@ MESSAGES: Final = (
     family(
         "slack-token",
         "Slack",
-        "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxc- xoxd- xoxe- xoxe.",
+        "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxc- xoxd-",
         r"A-Za-z0-9%+/=._\-",
         20,
         usual=50,
     ),
+    family("slack-token", "Slack", "xoxe- xoxe.", r"A-Za-z0-9%+/=._\-", 20, usual=150),
     family("slack-token", "Slack", "xapp- xwfp-", WORD, 30, usual=80),
     family(
         "telnyx-key",
