@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from tests.secrets_shapes import NAMED, SHAPES, render
+from tests.secrets_shapes import ALPHABETS, NAMED, PART, SHAPES, render
 
-__all__ = ["BROKEN", "SURROUNDINGS", "Planted", "generated", "halves"]
+__all__ = ["BROKEN", "HARMLESS", "SURROUNDINGS", "Planted", "generated", "halves", "harmless"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +122,68 @@ def generated(seed: int, count: int) -> Iterator[Planted]:
             value = render(shape, rng)
             for place, named in BESIDE_NAMES.items():
                 yield Planted("", f"named, {place}", named(name, value), halves(value))
+
+
+#: Lines of random characters that are no secrets: what locks, builds, stores and logs are full of.
+HARMLESS: Final = {
+    "npm lock file": '      "resolved": "https://registry.example.com/left-pad/-/left-pad-1.{d1}.{d1}.tgz",\n'
+    '      "integrity": "sha512-{b86}==",\n',
+    "yarn lock file": 'left-pad@^1.{d1}.{d1}:\n  version "1.{d1}.{d2}"\n'
+    '  resolved "https://x.example/left-pad.tgz#{h40}"\n'
+    "  integrity sha512-{b86}==\n",
+    "pnpm lock file": "  /left-pad@1.{d1}.{d1}:\n    resolution: {{integrity: sha512-{b86}==}}\n    dev: true\n",
+    "cargo lock file": '[[package]]\nname = "serde"\nversion = "1.0.{d3}"\nchecksum = "{h64}"\n\n',
+    "go.sum": "github.com/x/y v1.{d1}.{d2} h1:{b43}=\ngithub.com/x/y v1.{d1}.{d2}/go.mod h1:{b43}=\n",
+    "poetry lock file": '    {{file = "x-1.{d1}-py3-none-any.whl", hash = "sha256:{h64}"}},\n',
+    "pip with hashes": "requests==2.{d2}.0 \\\n    --hash=sha256:{h64} \\\n    --hash=sha256:{h64}\n",
+    "wheel record": "pkg/module_{d2}.py,sha256={w43},{d4}\n",
+    "git log": "commit {h40}\nMerge: {h7} {h7}\nAuthor: Ann <ann@example.com>\n\n    Fix part {d2} (#{d4})\n\n",
+    "git diff": "diff --git a/src/a{d2}.ts b/src/a{d2}.ts\nindex {h10}..{h10} 100644\n@@ -{d2},7 +{d2},9 @@\n",
+    "UUIDs": '{{"id": "{u}", "parentUuid": "{u}", "sessionId": "{u}"}}\n',
+    "object ids": '{{"_id": "{h24}", "requestId": "req_{A24}", "toolUseID": "toolu_01{A22}"}}\n',
+    "images of containers": "sha256:{h64}   registry.example.com/web@sha256:{h64}   {h12}\n",
+    "image in base64": "<img src='data:image/png;base64,iVBORw0KGgo{b400}='>\n",
+    "base64 at 76 columns": "{b76}\n{b76}\n{b76}\n{b76}\n{b20}==\n\n",
+    "base64 at 64 columns": "{b64}\n{b64}\n{b64}\n{b44}\n\n",
+    "hexadecimal dump": "000000{h2}: {h4} {h4} {h4} {h4} {h4} {h4} {h4} {h4}  ................\n",
+    "certificate": "-----BEGIN CERTIFICATE-----\nMII{b61}\n{b64}\n{b64}\n{b32}\n-----END CERTIFICATE-----\n",
+    "public key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{b43} ann@example.com\n"
+    "ssh-rsa AAAAB3NzaC1yc2EAAAADAQAB{b344} x\n",
+    "bundles": "dist/assets/index-{A8}.js   {d3}.{d2} kB | gzip: {d2}.{d2} kB\n"
+    "dist/assets/vendor.{h20}.chunk.css  {d2} kB\n",
+    "minified code": "function {a1}({a1},{a1}){{return {a1}.{a2}({a1}[{d2}],{h4}={d3}),"
+    "{a2}.key={a1},{a2}.token('{a4}{d1}')}}var {a3}=",
+    "source map": '{{"version":3,"mappings":"{b200},{b80};{b120}","names":["{a6}","{a8}"]}}\n',
+    "traces": 'trace_id={h32} span_id={h16} etag="{h32}" x-amz-request-id: {U16} x-amz-id-2: {b74}==\n',
+    "log": "2025-01-02T10:11:{d2}.{d3}Z INFO [worker-{d1}] GET /api/v1/items/{d6}?page={d2} {d3} {d2}ms pid={d5}\n",
+    "identifiers": "test_{a8}_returns_{a8}_{d2} app-{a9}-{d2} key_{a7}_{a5} api-{a6}-v{d1} sdk-{a7} st.session_{a9}\n",
+    "kubernetes": "pod/web-{l9}-{l5} Running  pod/db-{d1} Pending  secret/web-tls-{l5} kubernetes.io/tls 2 {d2}d\n",
+    "package urls": "https://x.example/packages/{h2}/{h2}/{h60}/pkg-{d1}.{d2}.tar.gz#sha256={h64}\n",
+    "nix": "/nix/store/{l32}-bash-5.{d1}p{d2}/bin/bash\n",
+    "ULIDs": "01{C24} 01{C24} run-{h8} job_{A12} build-{d6}-{h7}\n",
+}
+
+
+def harmless(seed: int, kilobytes: int) -> Iterator[tuple[str, str]]:
+    """(name, text) for each of `HARMLESS`, each text of that size."""
+    rng = random.Random(seed)
+    for name, line in HARMLESS.items():
+        shape = line.replace("{{", "\0").replace("}}", "\1")
+        lines: list[str] = []
+        size = 0
+        while size < kilobytes * 1000:
+            lines.append(_loose(shape, rng).replace("\0", "{").replace("\1", "}"))
+            size += len(lines[-1])
+        yield name, "".join(lines)
+
+
+def _loose(shape: str, rng: random.Random) -> str:
+    """`render` without the care that bodies begin, end and are mixed like a token's."""
+
+    def part(match: re.Match[str]) -> str:
+        code, length = match[1], int(match[2] or 1)
+        if code == "u":
+            return render("{u}", rng)
+        return "".join(rng.choice(ALPHABETS[code]) for _ in range(length))
+
+    return PART.sub(part, shape)

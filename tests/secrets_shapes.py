@@ -11,11 +11,12 @@ import re
 import string
 from typing import Final
 
-__all__ = ["NAMED", "SHAPES", "filled", "render"]
+__all__ = ["ALPHABETS", "NAMED", "PART", "SHAPES", "filled", "render"]
 
 _ALNUM: Final = string.ascii_letters + string.digits
 _HEX: Final = "0123456789abcdef"
-_ALPHABETS: Final = {
+#: Letter of a shape -> the characters it stands for.
+ALPHABETS: Final = {
     "A": _ALNUM,
     "C": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
     "H": "0123456789ABCDEF",
@@ -30,7 +31,8 @@ _ALPHABETS: Final = {
     "w": _ALNUM + "_-",
     "z": _ALNUM + "_.~-",
 }
-_PART: Final = re.compile(r"\{([A-Za-z])(\d*)\}")
+#: A part of a shape that stands for random characters.
+PART: Final = re.compile(r"\{([A-Za-z])(\d*)\}")
 
 
 def filled(alphabet: str, length: int, rng: random.Random) -> str:
@@ -54,9 +56,9 @@ def render(shape: str, rng: random.Random) -> str:
         code, length = match[1], int(match[2] or 0)
         if code == "u":
             return "-".join(filled(_HEX, size, rng) for size in (8, 4, 4, 4, 12))
-        return filled(_ALPHABETS[code], length, rng)
+        return filled(ALPHABETS[code], length, rng)
 
-    return _PART.sub(part, shape)
+    return PART.sub(part, shape)
 
 
 #: kind, shape.

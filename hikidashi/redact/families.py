@@ -43,9 +43,12 @@ _WORDS_ONLY: Final = re.compile(
 
 
 #: `MyComponentTest2` and `v2-release-2024`: names behind a prefix such as `app-`.
-_NAME: Final = re.compile(r"(?:[A-Z][a-z]++|[a-z]{3,}+|[A-Z]{3,}+|\d{1,4}|[\-_.])++")
+_NAME: Final = re.compile(r"(?:[A-Z][a-z]++|[a-z]{2,}+|[A-Z]{2,}+|\d{1,4}|[\-_.])++")
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 #: Names have their digits at the end: `migration20240102`.
+#: Characters in a line of wrapped base64.
+_WIDTHS: Final = frozenset((60, 64, 70, 72, 76))
+_BASE64_CHARACTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _DIGIT_INSIDE: Final = re.compile(r"\d[A-Za-z]")
 
 
@@ -68,8 +71,18 @@ def _is_torn(body: str) -> bool:
     """True when the head of a body is no name or word, behind a prefix that names and words have too."""
     if body != body.lower() and body != body.upper():
         words = _WORD.findall(body)
-        return not _NAME.fullmatch(body) or sum(map(len, words)) < 3 * len(words)
+        return not _NAME.fullmatch(body) or sum(map(len, words)) < 4 * len(words)
     return sum(map(str.isdigit, body)) >= 2 and _DIGIT_INSIDE.search(body) is not None
+
+
+def _in_wrapped_base64(text: str, start: int, prefix: str) -> bool:
+    """True when a line of base64 begins at `start` below another one: of a certificate, of an image in a mail."""
+    for line_end in ("\n", "\\n"):
+        if text.endswith(line_end, max(0, start - 2), start):
+            above = text[max(0, start - len(line_end) - 80) : start - len(line_end)]
+            line = above[len(above.rstrip(_BASE64_CHARACTERS)) :]
+            return len(line) in _WIDTHS and not line.startswith(prefix)
+    return False
 
 
 def starts_clean(text: str, start: int, refused: str = "") -> bool:
@@ -136,7 +149,9 @@ class Family:
                 assert match is not None  # an empty run matches too
                 start = self._left(text, at) if self.infix else at
                 end = match.end()
-                if starts_clean(text, start, self.not_after):
+                if starts_clean(text, start, self.not_after) and not (
+                    self.not_after and _in_wrapped_base64(text, start, prefix)
+                ):
                     body = at + len(prefix)
                     end = self._broken(text, start, body, end) or self._end(text, start, body, end)
                     if end:
@@ -201,11 +216,17 @@ class Family:
     def _is_cut(self, text: str, end: int, dots: int, body: str) -> bool:
         if self.infix or (self.check is not None and not _is_torn(body)):
             return False
-        return dots >= 3 or text.startswith(("...", "…"), end) or not text[end : end + 4].strip("\"'`\n\r)}] ")
+        if dots >= 3 or text.startswith(("...", "…"), end):
+            return True
+        if self.check is not None and len(text) - end > 4:
+            return False  # of what stands inside a text only a prefix that nothing else has makes a token
+        return not text[end : end + 4].strip("\"'`\n\r)}] ")
 
     def _is_unmistakable(self, body: str) -> bool:
         """A shorter body than the provider's is still a (cut or older) token when it is plainly random."""
-        if self.exact or self.infix or len(self.prefixes[0]) < 4 or (self.check is not None and not self.check(body)):
+        if self.exact or self.infix or self.not_after or len(self.prefixes[0]) < 4:
+            return False
+        if self.check is not None and not self.check(body):
             return False
         return is_random(body) and body != body.lower() and body != body.upper()
 

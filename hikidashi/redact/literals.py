@@ -54,6 +54,8 @@ _LITERAL_KINDS: Final = (
 #: Operators of a list of names, a call, a comparison: not every string behind them is a value.
 _LOOSE_CONTEXTS: Final = (",", "(", "==", "===", "!=", "!==")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z_.]{0,80}")
+#: What may be a token where a call or a list is as likely.
+_WEAK_ARGUMENT: Final = re.compile(r"[\w.+/=~%:$!@\-]+")
 #: Characters of a value that are looked at; the rest is like them.
 _JUDGED: Final = 1024
 #: Longer quoted values are no values.
@@ -102,6 +104,8 @@ def judged(text: str, name: str, strength: Strength, form: Form, place: tuple[in
 
 def _accepts(name: str, value: str, strength: Strength, form: Form, context: str, after: str) -> bool:
     if strength is Strength.WEAK:
+        if context in _LOOSE_CONTEXTS and _WEAK_ARGUMENT.fullmatch(value) is None:
+            return False
         if is_random(value) or (name.lower().endswith("auth") and len(value) >= 8 and is_basic_credential(value)):
             return True
         if context in _LOOSE_CONTEXTS or is_numbered(value) or split_words(name)[-1] in ("key", "pat"):

@@ -87,7 +87,15 @@ MODELS: Final = (
 )
 
 PAYMENT: Final = (
-    family("adyen-key", "Adyen", "AQE", r"A-Za-z0-9+/=_\-", 80, check=shaped(r"[A-Za-z0-9+/]{40,}={0,2}-.{20,}")),
+    family(
+        "adyen-key",
+        "Adyen",
+        "AQE",
+        r"A-Za-z0-9+/=_\-",
+        80,
+        not_after=IN_BASE64,
+        check=shaped(r"[A-Za-z0-9+/]{40,}={0,2}-.{20,}"),
+    ),
     family("asaas-key", "Asaas", "aact_prod_ aact_hmlg_ aact_", BASE64, 60, usual=150),
     family("duffel-token", "Duffel", "duffel_live_ duffel_test_", r"A-Za-z0-9=_\-", 40),
     family("easypost-key", "EasyPost", "EZAK EZTK", ALNUM, 54, not_after=IN_BASE64),

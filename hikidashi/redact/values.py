@@ -51,7 +51,7 @@ _WORDS: Final = word_set(
     "varchar nvarchar char uuid enum const static final function async await new let var self this"
 )
 _VARIABLE: Final = re.compile(
-    r"\$\{[^}]{0,200}\}?|\$\(.*|\$[A-Za-z_]\w{0,80}(?:[.:\[].*)?|\{\{.*|\{[\w.\-$ ]{0,80}\}?|%[A-Za-z_]\w{0,80}%?"
+    r"\$\{[^}]{0,200}\}?|\$\(.*|\$[A-Za-z_]\w{0,80}(?:[.:\[\-].*)?|(?:&lt;|&#x3[Cc];|&#60;).*|\{\{.*|\{[\w.\-$ ]{0,80}\}?|%[A-Za-z_]\w{0,80}%?"
     r"|<[^<>]{0,120}>?(?:[:@/]<[^<>]{0,120}>?){0,4}|\[[\w .\-]{0,60}\]|`.*|%\(?\w*\)?[sdvr](?:[:@/.\-]%[sdvr]){0,4}"
     r"|@[\w.\-/:]{1,80}@|![A-Z]?[a-z]+(?:\s.*)?|\{[\w.\-]{1,80}![rsa]\}?|[*&][A-Za-z_]+|#\{.*|:[a-z_]+",
     re.DOTALL,
@@ -59,7 +59,9 @@ _VARIABLE: Final = re.compile(
 _FILLER: Final = re.compile(
     r"(?i)(?<![a-z0-9])(?:your|example|placeholder|replace|insert|dummy|redacted|changeme|goes|here|xxx+)(?![a-z0-9])"
 )
-_CALL: Final = re.compile(r"(?:(?:await|new|yield|return|not|lambda|async)\s|[A-Za-z_$][\w$.:]{0,80}(?:\(|\[|->|<))")
+_CALL: Final = re.compile(
+    r"(?:qr[/{(]|(?:await|new|yield|return|not|lambda|async)\s|[A-Za-z_$][\w$.:]{0,80}(?:\(|\[|->|<))"
+)
 _ATTRIBUTE: Final = re.compile(r"[A-Za-z_$][\w$]{0,40}(?:(?:\.|\?\.|::)[A-Za-z_$][\w$]{0,40})+")
 _PATH: Final = re.compile(
     r"(?:~|\.{1,2})?/[\w.\-@+ /~]*|[A-Za-z]:[\\/].*|\.[a-z][\w.\-]{1,40}"
@@ -156,7 +158,9 @@ def is_ordinary(value: str, *, quoted: bool = False) -> bool:
     """
     if _MEASURE.fullmatch(value) or "://" in value[:24]:
         return True
-    if _MECHANISM.fullmatch(value) or (quoted and _EXPRESSION.search(value)):
+    if _MECHANISM.fullmatch(value) or (quoted and (_EXPRESSION.search(value) or value.endswith("()"))):
+        return True
+    if "abcdefghijklmnopqrstuvwxyz" in value.lower():  # an alphabet
         return True
     if not quoted and (_CALL.match(value) or (_TYPE.fullmatch(value) and any(c.isdigit() for c in value))):
         return True
