@@ -12,7 +12,7 @@ from hikidashi.redact.values import word_set
 __all__ = ["WORDS", "find_phrases"]
 
 #: What the names hold, in lower case.
-WORDS: Final = ("mnemonic", "phrase", "フレーズ", "助记词", "助記詞")
+WORDS: Final = ("mnemonic", "phrase", "フレ", "助")
 _NAME: Final = re.compile(
     r"(?:mnemonics?(?:[_\- ]?(?:phrase|words?|seed|code|key))?"
     r"|(?:seed|recovery|backup|secret|wallet|mnemonic|bip-?39)[_\- ]?(?:recovery[_\- ]?)?phrase"

@@ -32,6 +32,7 @@ _SPLIT: Final = bytes(code if code < 128 and chr(code).isalnum() else ord(" ") f
 #: What may stand behind a token that the end of the text cuts off.
 _AFTER_CUT: Final = b"\"'`\n\r)}] "
 _NEEDLE: Final = b"a" * MINIMUM_RUN
+_BACKSLASH: Final = ord("\\")
 
 
 def long_runs(data: bytes) -> bytes:
@@ -48,14 +49,14 @@ def long_runs(data: bytes) -> bytes:
         if end < 0:
             end = len(data)
         runs.add(data[start:end])
-        if data[start - 1 : start] == b"\\":
+        if start and data[start - 1] == _BACKSLASH:
             runs.add(data[start + 1 : end])  # the letter of an escape such as `\n` is not part of it
         start = marked.find(_NEEDLE, end)
     tail = data.rstrip(_AFTER_CUT)
     start = marked.rfind(b" ", 0, len(tail)) + 1
     if len(tail) - start >= _CUT_RUN:
         runs.add(tail[start:])
-        if data[start - 1 : start] == b"\\":
+        if start and data[start - 1] == _BACKSLASH:
             runs.add(tail[start + 1 :])
     return b" ".join(runs).translate(_APART)
 

@@ -133,7 +133,7 @@ CONTEXTS: Final = (
     ),
     Context(
         find=manifests.find_manifest_secrets,
-        needles=manifests.MANIFESTS,
+        needles=("secret",),
         shapes=(("secret", "Kubernetes", "the values of `data` and `stringData` in a manifest of `kind: Secret`"),),
     ),
     Context(

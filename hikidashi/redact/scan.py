@@ -10,7 +10,7 @@ whatever the text is, and `redact(redact(text)) == redact(text)`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from hikidashi.redact.families import Secret
@@ -31,6 +31,12 @@ _MARKED: Final = tuple(context for context in CONTEXTS if context.marks and not 
 _MARKS: Final = re.compile(b"|".join(re.escape(mark) for context in _MARKED for mark in context.marks))
 _JUDGED: Final = tuple(context for context in CONTEXTS if not context.marks and not context.needles)
 _SHORT: Final = 4096
+
+#: Short texts in which there is nothing: the same commands, paths and names come again and again. What holds a
+#: secret is never kept.
+_clean: set[str] = set()
+_REMEMBERED: Final = 256
+_MAX_CLEAN: Final = 4096
 
 #: Kinds that say the least about what was found: a more exact kind in the same place wins.
 _VAGUE: Final = {"secret": 2, "password": 2, "authorization": 2, "cookie": 2, "url-password": 1, "url-signature": 1}
@@ -59,6 +65,8 @@ def find_secrets(text: str) -> list[Secret]:
     Where several are found in one place, they become one, of the most exact and then longest kind. Markers of
     an earlier redaction are no secrets; one inside a secret is swallowed by it.
     """
+    if len(text) <= _REMEMBERED and text in _clean:
+        return []
     markers = _markers(text)
     new = _one_pass(text, _merged_places(markers)) if markers else _in_readings(text)
     found: list[Secret] = []
@@ -67,6 +75,10 @@ def find_secrets(text: str) -> list[Secret]:
             break
         found = _merged([*found, *new], markers)
         new = _one_pass(text, _merged_places([*markers, *((s.start, s.end) for s in found)]))
+    if not found and len(text) <= _REMEMBERED:
+        if len(_clean) >= _MAX_CLEAN:
+            _clean.clear()
+        _clean.add(text)
     return found
 
 
@@ -105,9 +117,8 @@ def _scan(text: str) -> list[Secret]:
         for family in _PREFILTER.worth_looking(runs):
             found += family.find(text)
     if len(low) > _SHORT:
-        for context in CONTEXTS:
-            if _is_marked(context, runs) and (not context.needles or any(needle in low for needle in context.needles)):
-                found += context.find(text, low)
+        for context in _in_long(low, runs):
+            found += context.find(text, low)
     else:
         for context in _in_short(low, runs):
             found += context.find(text, low)
@@ -119,6 +130,23 @@ def _is_marked(context: Context, runs: bytes) -> bool:
     if context.marks and not any(mark in runs for mark in context.marks):
         return False
     return context.runs is None or (runs != b"" and bool(context.runs(runs)))
+
+
+def _in_long(low: str, runs: bytes) -> Iterator[Context]:
+    """The contexts that may find something in a long text: one pass over it for each string there is to look for."""
+    seen: dict[str, bool] = {}
+    for context in CONTEXTS:
+        if not _is_marked(context, runs):
+            continue
+        for needle in context.needles:
+            if needle not in seen:
+                seen[needle] = needle in low
+            if seen[needle]:
+                break
+        else:
+            if context.needles:
+                continue
+        yield context
 
 
 def _in_short(low: str, runs: bytes) -> list[Context]:
