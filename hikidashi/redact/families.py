@@ -42,6 +42,8 @@ _WORDS_ONLY: Final = re.compile(
 )
 
 
+#: What stands before a digest in base64, which may begin like a token by chance.
+_DIGESTS: Final = ("sha1-", "sha256-", "sha256=", "sha256:", "sha384-", "sha512-", "sha512=")
 #: `MyComponentTest2` and `v2-release-2024`: names behind a prefix such as `app-`.
 _NAME: Final = re.compile(r"(?:[A-Z][a-z]++|[a-z]{2,}+|[A-Z]{2,}+|\d{1,4}|[\-_.])++")
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -154,7 +156,7 @@ class Family:
                 ):
                     body = at + len(prefix)
                     end = self._broken(text, start, body, end) or self._end(text, start, body, end)
-                    if end:
+                    if end and not text.endswith(_DIGESTS, 0, start):
                         yield Secret(self.kind, start, end)
                 at = text.find(prefix, max(match.end(), end, at + len(prefix)))
 

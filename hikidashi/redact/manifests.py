@@ -18,10 +18,11 @@ _KIND: Final = re.compile(r"kind\\{0,3}\":[ \t]{0,4}\\{0,3}\Z")
 _REACH: Final = 16 * 1024
 _NOT_SECRET: Final = re.compile(r"[A-Za-z]")
 _LINE_END: Final = r"(?:\r?\n|\\{1,4}n)"
+_INSIDE: Final = r"(?:^|(?<=\n)|(?<=\\n)|(?<=[\"'`]))"
+#: What stands before `kind` in a line of its own: spaces, and the dash of a list.
+_LINE_BEFORE: Final = re.compile(rf"{_INSIDE}(?P<margin>[ \-]{{0,16}})\Z")
 #: `data:` and the lines below it that are indented further.
-_BLOCK: Final = re.compile(
-    rf"(?:^|(?<=\n)|(?<=\\n)|(?<=[\"'`]))(?P<margin> {{0,12}})(?:stringData|data):[ \t]{{0,4}}{_LINE_END}"
-)
+_BLOCK: Final = re.compile(rf"(?:{_INSIDE}(?P<margin> {{0,12}})(?:stringData|data)|stringData):[ \t]{{0,4}}{_LINE_END}")
 _ENTRY: Final = re.compile(
     rf"(?P<margin> {{1,16}})[\"']?[\w.\-]{{1,253}}[\"']?:[ \t]{{0,8}}"
     rf"(?P<quote>[\"']?)(?P<secret>[^\s\"'\\|>&*!]{{3,65536}}+)(?P=quote)[ \t]{{0,8}}(?:{_LINE_END}|\Z)"
@@ -30,6 +31,9 @@ _ENTRY: Final = re.compile(
 _TEXT_ENTRY: Final = re.compile(
     rf"(?P<margin> {{1,16}})[\"']?[\w.\-]{{1,253}}[\"']?:[ \t]{{0,8}}[|>][+\-]?[ \t]{{0,4}}{_LINE_END}"
 )
+#: The same in a text whose lines were joined: `kind: Secret metadata: name: x data: who: c3dvcmRmaXNoZXM=`.
+_JOINED: Final = re.compile(r"(?<![\w\n])(?:stringData|data): (?=[\w.\-]{1,253}: )")
+_JOINED_ENTRY: Final = re.compile(r"(?P<key>[\w.\-]{1,253}): (?P<secret>[^\s\"'|>&*!:]{3,65536}+)(?: |(?=[^\w:])|\Z)")
 _TEXT_LINE: Final = re.compile(rf" {{2,32}}+(?P<secret>[^\s\\][^\n\\]{{2,4096}}+){_LINE_END}?")
 _OBJECT: Final = re.compile(r"\\{0,3}\"(?:stringData|data)\\{0,3}\":(?:\s|\\n){0,8}\{(?P<body>[^{}]{0,65536}+)\}")
 _FIELD: Final = re.compile(
@@ -50,8 +54,9 @@ def find_manifest_secrets(text: str, low: str) -> Iterator[Secret]:
                 stop = text.find("\n---", end, end + _REACH)
                 stop = stop if stop >= 0 else min(len(text), end + _REACH)
                 if needle[0] == "k":
-                    head = text[max(0, at - 16) : at]
-                    yield from _in_yaml(text, start, stop, len(head) - len(head.rstrip(" -")))
+                    line = _LINE_BEFORE.search(text, max(0, at - 32), at)
+                    yield from _in_yaml(text, start, stop, None if line is None else len(line["margin"]))
+                    yield from _in_one_line(text, start, stop)
                 else:
                     yield from _in_json(text, start, stop)
                 done = stop
@@ -62,25 +67,36 @@ def _is_kind(text: str, at: int) -> bool:
     return _KIND.search(text, max(0, at - 16), at) is not None
 
 
-def _in_yaml(text: str, start: int, stop: int, margin: int) -> Iterator[Secret]:
-    """The values of the blocks whose `data` is a neighbour of the `kind` with that margin."""
+def _in_yaml(text: str, start: int, stop: int, margin: int | None) -> Iterator[Secret]:
+    """The values of the blocks whose `data` is a neighbour of the `kind` with that margin, if it has one."""
     for block in _BLOCK.finditer(text, start, stop):
         at = block.end()
-        while len(block["margin"]) == margin:
+        own = len(block["margin"] or "")
+        while margin is None or block["margin"] is None or own == margin:
             entry = _ENTRY.match(text, at, stop)
-            if entry is not None and len(entry["margin"]) > margin:
+            if entry is not None and len(entry["margin"]) > own:
                 at = entry.end()
                 if not _says_nothing(entry["secret"]):
                     yield Secret("secret", *entry.span("secret"))
                 continue
             entry = _TEXT_ENTRY.match(text, at, stop)
-            if entry is None or len(entry["margin"]) <= margin:
+            if entry is None or len(entry["margin"]) <= own:
                 break
             at = entry.end()
             inner = len(entry["margin"])
             while (line := _TEXT_LINE.match(text, at, stop)) is not None and line.start("secret") - at > inner:
                 yield Secret("secret", *line.span("secret"))
                 at = line.end()
+
+
+def _in_one_line(text: str, start: int, stop: int) -> Iterator[Secret]:
+    for block in _JOINED.finditer(text, start, stop):
+        at = block.end()
+        while (entry := _JOINED_ENTRY.match(text, at, stop)) is not None:
+            at = entry.end()
+            value = entry["secret"]
+            if len(value) >= 6 and any(map(str.isdigit, value)) and not _says_nothing(value):
+                yield Secret("secret", *entry.span("secret"))
 
 
 def _in_json(text: str, start: int, stop: int) -> Iterator[Secret]:

@@ -27,8 +27,13 @@ _PHRASE: Final = re.compile(rf"{_NUMBER}[a-z]{{3,8}}(?:{_BETWEEN}{_NUMBER}[a-z]{
 _WORD: Final = re.compile(r"[a-z]{3,8}")
 _LENGTHS: Final = (24, 21, 18, 15, 12)
 _ENDS: Final = re.compile(r"[\"'`」』)\].,;\\]|\s{0,4}\Z|[ \t]*\r?\n|[^\x00-\x7f]")
+_OPERATOR: Final = re.compile(r"[=:：＝]")
 #: Words that stand in every sentence and in no list.
-_PROSE: Final = word_set("the and for are was not but has have with this that from your they will been were which")
+_PROSE: Final = word_set(
+    "the and for are was not but has have with this that from your they will been were which you should could would "
+    "must can may also only then than when what who how why all any into over some such each other after before "
+    "because there where while very just like its our his her their them these those does did had don"
+)
 
 
 def find_phrases(text: str, low: str) -> Iterator[Secret]:
@@ -38,9 +43,9 @@ def find_phrases(text: str, low: str) -> Iterator[Secret]:
         if phrase is None:
             continue
         words = list(_WORD.finditer(text, phrase.start(), phrase.end()))
-        for length in _LENGTHS:
-            if len(words) < length or _ENDS.match(text, words[length - 1].end()) is None:
-                continue
-            if _PROSE.isdisjoint(word.group() for word in words[:length]):
-                yield Secret("seed-phrase", phrase.start(), words[length - 1].end())
-                break
+        prose = next((n for n, word in enumerate(words) if word.group() in _PROSE), len(words))
+        fitting = [length for length in _LENGTHS if length <= prose]
+        # Where a sentence goes on behind the phrase, only a colon in front of it tells it from more of the sentence.
+        ended = [length for length in fitting if _ENDS.match(text, words[length - 1].end()) is not None]
+        if ended or (fitting and _OPERATOR.search(name.group())):
+            yield Secret("seed-phrase", phrase.start(), words[(ended or fitting)[0] - 1].end())

@@ -71,7 +71,7 @@ MODELS: Final = (
         WORD,
         20,
         usual=64,
-        check=is_random,
+        check=has_digit,
     ),
     family("openpipe-key", "OpenPipe", "opk_", HEX, 32),
     family("openrouter-key", "OpenRouter", "sk-or-", WORD, 40, usual=67),
