@@ -5,7 +5,7 @@
 For each size a database is made of facts with Zipf-distributed words (English, a quarter Japanese or Chinese), keys
 `verb:target` and the aliases of the tool table. It is asked questions of four kinds: one names a fact by its key, one
 by an alias, one shares words with bodies, one is a page of text. Printed are, for each, p50 and p99 in milliseconds of
-the processor (the best of three tries of each prompt, since other programs disturb):
+the processor (the best of seven tries of each prompt, since other programs disturb):
 
     recall           the whole answer
     names only       the look-up of key parts and aliases, without words and ranking
@@ -45,7 +45,7 @@ from hikidashi.recall.question import Question, voices
 from hikidashi.times import format_time
 
 #: Each prompt is asked so often and its best time counts, since other programs disturb.
-_TIMES = 3
+_TIMES = 7
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PACKAGE = Path(hikidashi.__file__).parent

@@ -123,7 +123,7 @@ def _joined_set(connection: sqlite3.Connection, aliases: tuple[str, ...]) -> int
     return set_id
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def _alias_names(aliases: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
     """The names of aliases, sorted; kept, since many facts share one list."""
     return tuple(sorted(alias_names(aliases).items()))

@@ -49,8 +49,8 @@ _FOLLOWED: Final = 60
 #: Facts that names of few facts lead to, all together.
 _FOLLOWED_FACTS: Final = 6_000
 #: Rules that are told from other facts, and those whose words are read.
-_RULES: Final = 500
-_RULES_READ: Final = 60
+_RULES: Final = 200
+_RULES_READ: Final = 40
 
 #: Words of content that a long prompt counts as.
 LONG: Final = 6.0

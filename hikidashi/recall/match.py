@@ -46,8 +46,8 @@ _UNREAD: Final = "newer redaction rules have not read it yet"
 _ANY: Final = 0.01
 
 #: Facts that are read of those found, and rules.
-_READ: Final = 60
-_READ_RULES: Final = 40
+_READ: Final = 40
+_READ_RULES: Final = 30
 
 
 class Match:

@@ -25,7 +25,7 @@ _CONFIDENCE: Final = 0.2
 _RECENCY: Final = 0.15
 _HALF_LIFE_DAYS: Final = 60
 _USE: Final = 0.1
-_MANY_USES: Final = 20
+_MANY_USES: Final = math.log1p(20)
 _STALE: Final = 0.7
 _ELSEWHERE: Final = 0.9
 _GLOBAL: Final = 0.95
@@ -63,7 +63,7 @@ def weight_of(fact: Brief, *, now: datetime, machine_id: str) -> float:
     weight = _TYPES[fact.type]
     weight *= 1 - _CONFIDENCE + _CONFIDENCE * fact.confidence
     weight *= 1 - _RECENCY + _RECENCY * math.exp2(-days / _HALF_LIFE_DAYS)
-    weight *= 1 + _USE * min(1.0, math.log1p(fact.uses) / math.log1p(_MANY_USES))
+    weight *= 1 + _USE * min(1.0, math.log1p(fact.uses) / _MANY_USES) if fact.uses else 1.0
     weight *= _STALE if fact.status == "stale" else 1.0
     elsewhere = fact.type == "capability" and fact.machine_id not in ("", machine_id)
     weight *= _ELSEWHERE if elsewhere else 1.0
@@ -149,11 +149,15 @@ def _side_by_side(kept: list[Ranked], speech_of: Callable[[Ranked], Speech | Non
     """What speaks of one thing together, where its best stands, the newest first."""
     order: list[Ranked] = []
     placed: set[Brief] = set()
-    for number, first in enumerate(kept):
+    saying = [one for one in kept if _says(one) and speech_of(one) is not None]
+    for first in kept:
         if first.fact in placed:
             continue
-        others = (one for one in kept[number + 1 :] if one.fact not in placed and _alike(first, one, speech_of))
-        alike = [first, *others]
+        others = saying if _says(first) else ()
+        alike = [first]
+        alike += [
+            one for one in others if one.fact not in placed and one is not first and _alike(first, one, speech_of)
+        ]
         placed.update(one.fact for one in alike)
         alike.sort(key=lambda one: one.fact.key)
         alike.sort(key=lambda one: (one.exact, one.fact.updated_at), reverse=True)
