@@ -107,4 +107,4 @@ def _says_little(unit: Token) -> bool:
 
 def _says_nothing(unit: Token) -> bool:
     """Whether a word of a longer part is not worth a name of its own."""
-    return not unit.chunk and (unit.written in STOP or (len(unit.text) < 3 and not unit.text.isdigit()))
+    return not unit.chunk and (is_everyday(unit.written) or (len(unit.text) < 3 and not unit.text.isdigit()))

@@ -40,6 +40,8 @@ _NEWEST: Final = 60
 _NEWEST_EACH: Final = 5
 _JOINED: Final = 2_500
 _MET: Final = 4
+#: In so many facts (or 1 %) a word of a longer part of a key may stand to be followed.
+_RARE: Final = 50
 #: Sets of aliases that are followed.
 _SETS: Final = 600
 #: Beginnings that are looked up, and names that start so; names that are followed.
@@ -246,35 +248,43 @@ class Index:
         named = {one.name_id: one for one in names}
         clues: dict[tuple[int, int, bool], list[int]] = {}
         sets: dict[int, list[int]] = {}
+        facts_of: dict[int, int] = {}
         all_ids = json.dumps(list(named))
-        for name_id, set_id, how in self._rows("sets_of_names", name_ids=all_ids, limit=_SETS):
+        for name_id, set_id, how, facts in self._rows("sets_of_names", name_ids=all_ids, limit=_SETS):
             sets.setdefault(set_id, []).extend(self._clues(named[name_id], how, True, clues))
+            facts_of[set_id] = facts
+        large = {set_id: sets[set_id] for set_id, facts in facts_of.items() if facts > _NEWEST}
         few = json.dumps([one.name_id for one in names if one.named <= _MANY])
-        many = [one for one in names if one.named > _MANY]
-        self._meet(many[:_MET], sets, found)
-        for name_id, fact_id, how in self._rows("of_key_names", name_ids=few, limit=_FOLLOWED_FACTS):
+        rare = json.dumps([one.name_id for one in names if one.named <= max(_RARE, self.common)])
+        # The newest facts of the others; where there are none, the name is only ever a word of a longer part.
+        newest = {
+            one: self._rows("of_key_name", name_id=one.name_id, limit=_NEWEST) for one in names if one.named > _MANY
+        }
+        many = [one for one, rows in newest.items() if rows]
+        self._meet(many[:_MET], large, found)
+        for name_id, fact_id, how in self._rows("of_key_names", name_ids=few, rare=rare, limit=_FOLLOWED_FACTS):
             found.setdefault(fact_id, []).extend(self._clues(named[name_id], how, False, clues))
-        members = self._members(sets)
+        members = self._members([number for number in sets if number not in large], list(large))
         found.update((fact_id, []) for fact_id in members if fact_id not in found)
         for one in many:
-            newest = self._rows("of_key_name", name_id=one.name_id, limit=_NEWEST)
             among = self._rows("of_key_name_among", name_id=one.name_id, ids=json.dumps(list(found)))
-            for fact_id, how in {(row[0], row[1]) for row in (*newest, *among)}:
+            for fact_id, how in {(row[0], row[1]) for row in (*newest[one], *among)}:
                 found.setdefault(fact_id, []).extend(self._clues(one, how, False, clues))
-        if sets:
+        if large:
             others = json.dumps([fact_id for fact_id in found if fact_id not in members])
             members.update(map(tuple, self._rows("set_of_facts", ids=others)))
-            for fact_id, set_id in members.items():
-                found[fact_id].extend(sets.get(set_id, ()))
+        for fact_id, set_id in members.items():
+            found[fact_id].extend(sets.get(set_id, ()))
 
-    def _members(self, sets: dict[int, list[int]]) -> dict[int, int]:
-        """The newest facts of each set, and their set."""
-        each = max(_NEWEST_EACH, 2 * _NEWEST // max(len(sets), 1))
-        return {
-            row[0]: set_id for set_id in sets for row in self._rows("of_set", set_id=set_id, limit=min(each, _NEWEST))
-        }
+    def _members(self, small: list[int], large: list[int]) -> dict[int, int]:
+        """Facts of sets of aliases, and their set: all of the small sets, the newest of the large ones."""
+        rows = self._rows("of_sets", set_ids=json.dumps(small), limit=_FOLLOWED_FACTS) if small else []
+        each = max(_NEWEST_EACH, 2 * _NEWEST // max(len(large), 1))
+        for set_id in large:
+            rows += self._rows("of_set", set_id=set_id, limit=min(each, _NEWEST))
+        return {row[0]: row[1] for row in rows}
 
-    def _meet(self, many: list[_Said], sets: dict[int, list[int]], found: dict[int, list[int]]) -> None:
+    def _meet(self, many: list[_Said], large: dict[int, list[int]], found: dict[int, list[int]]) -> None:
         """Add the facts that two names lead to of which each has very many."""
         for number, one in enumerate(many):
             if one.named > _JOINED:
@@ -284,9 +294,10 @@ class Index:
                 for other in many[number + 1 :]
             ]
             at = one.by[0].at
-            other_words = [set_id for set_id, clues in sets.items() if not all(self._at(clue) <= at for clue in clues)]
-            if other_words:  # deploy as a part of the key and as an alias is one word
-                asked = json.dumps(other_words)
+            # deploy as a part of the key and as an alias is one word
+            others = [set_id for set_id, clues in large.items() if not all(self._at(clue) <= at for clue in clues)]
+            if others:
+                asked = json.dumps(others)
                 rows.append(self._rows("of_name_and_sets", name_id=one.name_id, sets=asked, limit=_NEWEST))
             found.update((row[0], []) for some in rows for row in some)
 

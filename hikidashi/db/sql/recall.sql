@@ -12,33 +12,40 @@ SELECT id, name, named FROM recall_names WHERE name IN (SELECT value FROM json_e
 SELECT n.id, n.name, n.named FROM json_each(:firsts) AS f
 CROSS JOIN recall_names AS n ON n.name >= f.value AND n.name < f.value || :behind LIMIT :limit
 
+-- A word that says little by itself (`how` 4) is followed where few facts have it.
 -- name: of_key_names
 SELECT name_id, fact_id, how FROM recall_key_names
-WHERE name_id IN (SELECT value FROM json_each(:name_ids)) LIMIT :limit
+WHERE name_id IN (SELECT value FROM json_each(:name_ids))
+    AND (how < 4 OR name_id IN (SELECT value FROM json_each(:rare))) LIMIT :limit
 
 -- name: of_key_name
-SELECT fact_id, how FROM recall_key_names WHERE name_id = :name_id ORDER BY fact_id DESC LIMIT :limit
+SELECT fact_id, how FROM recall_key_names
+WHERE name_id = :name_id AND how < 4 ORDER BY fact_id DESC LIMIT :limit
 
 -- name: of_key_name_among
 SELECT fact_id, how FROM recall_key_names
-WHERE name_id = :name_id AND fact_id IN (SELECT value FROM json_each(:ids))
+WHERE name_id = :name_id AND how < 4 AND fact_id IN (SELECT value FROM json_each(:ids))
 
 -- name: of_both_names
 SELECT k.fact_id FROM recall_key_names AS k
-CROSS JOIN recall_key_names AS o ON o.name_id = :other AND o.fact_id = k.fact_id
-WHERE k.name_id = :name_id ORDER BY k.fact_id DESC LIMIT :limit
+CROSS JOIN recall_key_names AS o ON o.name_id = :other AND o.fact_id = k.fact_id AND o.how < 4
+WHERE k.name_id = :name_id AND k.how < 4 ORDER BY k.fact_id DESC LIMIT :limit
 
 -- name: of_name_and_sets
 SELECT k.fact_id FROM recall_key_names AS k
 CROSS JOIN recall_facts AS f ON f.fact_id = k.fact_id AND f.set_id IN (SELECT value FROM json_each(:sets))
-WHERE k.name_id = :name_id ORDER BY k.fact_id DESC LIMIT :limit
+WHERE k.name_id = :name_id AND k.how < 4 ORDER BY k.fact_id DESC LIMIT :limit
 
 -- name: sets_of_names
-SELECT name_id, set_id, how FROM recall_alias_names
-WHERE name_id IN (SELECT value FROM json_each(:name_ids)) LIMIT :limit
+SELECT n.name_id, n.set_id, n.how, s.facts FROM recall_alias_names AS n
+CROSS JOIN recall_alias_sets AS s ON s.id = n.set_id
+WHERE n.name_id IN (SELECT value FROM json_each(:name_ids)) LIMIT :limit
+
+-- name: of_sets
+SELECT fact_id, set_id FROM recall_facts WHERE set_id IN (SELECT value FROM json_each(:set_ids)) LIMIT :limit
 
 -- name: of_set
-SELECT fact_id FROM recall_facts WHERE set_id = :set_id ORDER BY fact_id DESC LIMIT :limit
+SELECT fact_id, set_id FROM recall_facts WHERE set_id = :set_id ORDER BY fact_id DESC LIMIT :limit
 
 -- name: set_of_facts
 SELECT fact_id, set_id FROM recall_facts WHERE fact_id IN (SELECT value FROM json_each(:ids)) AND set_id IS NOT NULL
