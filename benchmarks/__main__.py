@@ -22,6 +22,7 @@ from benchmarks.reader import write_sessions
 MEASUREMENTS = {
     "reader": "transcripts read, beside parsing their lines",
     "redact": "text searched for secrets",
+    "secrets": "secrets caught, and harmless text taken for one",
     "phase1": "sessions to staged entries, per core",
     "activities": "what the rules make of a folder of sessions",
     "capture": "what classify finds in labelled sessions, beside plain patterns",

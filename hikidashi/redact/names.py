@@ -12,6 +12,7 @@ from typing import Final
 
 from hikidashi.redact.families import Secret
 from hikidashi.redact.identifiers import Strength, judge_name
+from hikidashi.redact.joints import MAX_PIECES, joint_at
 from hikidashi.redact.literals import BARE, BARE_LINE, QUOTE, Form, judged, quoted
 from hikidashi.redact.values import is_ordinary, is_placeholder, is_random, is_variable, word_set
 
@@ -36,7 +37,7 @@ _OPERATOR: Final = re.compile(
     r"|(?P<gap>[ \t]{0,40}+)(?P<op>=>|:=|===?|!==?|[=:：＝|]|,(?=[ \t]{0,4}\\?[\"'])|\((?=[\"'])|>(?=[^\s<]))"
     r"|(?P<copula>[ \t]{1,3}(?:is|was|to be|to|as)(?:[ \t]{0,2}:)?(?=[ \t]))"
     r"|(?P<space>(?=[ \t])))"
-    r"(?P<after>[*_]{0,2}[ \t]{0,40}+)(?:\|[ \t]*\n[ \t]{1,20})?"
+    r"(?P<after>[*_]{0,2}[ \t]{0,40}+)(?:[|(][ \t]*\n[ \t]{1,20})?"
 )
 _IDENTIFIER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 _LINE_START: Final = re.compile(r"(?:^|[\n\r]|\\[nr]|export|ENV|ARG|set|-e|--env|env)[ \t]*\Z")
@@ -176,7 +177,26 @@ def _in_quotes(
         if strength is not Strength.PASSWORD:
             return None
         context = "sql" if _SQL.search(text[max(0, start - 80) : start].lower()) else ","
-    return judged(text, name, strength, Form.QUOTED, place, context)
+    secret = judged(text, name, strength, Form.QUOTED, place, context)
+    return secret if secret is None or context == "," else _with_added(text, secret)
+
+
+_SHELL_LINE: Final = re.compile(r"\\\r?\n")
+
+
+def _with_added(text: str, secret: Secret) -> Secret:
+    """The secret with the strings that are added to it: `password = "abc" + "def"`."""
+    end = secret.end
+    for _ in range(MAX_PIECES):
+        joint = joint_at(text, end)
+        if joint is None or not joint.concatenated or _SHELL_LINE.search(text, end, joint.end):
+            break
+        close = text.find(text[joint.end - 1], joint.end, joint.end + 512)
+        # An empty string, lines between quotes of two strings, and the next name of a document are no more of it.
+        if close <= joint.end or "\n" in text[joint.end : close] or text[close + 1 : close + 2] in (":", "="):
+            break
+        end = close
+    return Secret(secret.kind, secret.start, end)
 
 
 _SCHEME: Final = re.compile(

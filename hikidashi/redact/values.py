@@ -93,7 +93,7 @@ _PART: Final = re.compile(
 _MEASURE: Final = re.compile(
     r"[vV]?\d{1,5}(?:\.\d{1,6}){1,4}(?:[-+][\w.]*)?|\d{4}-\d\d(?:-\d\d)?(?:[T ].*)?|[\d.,_]{1,20}"
     r"(?:ms|s|m|h|d|min|sec|hrs?|days?|[kKmMgG]i?[bB]?|%|x|px|tokens?|characters|chars|bytes)?"
-    r"|0x[0-9a-fA-F]{1,8}|(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?"
+    r"|0x[0-9a-fA-F]{1,8}|(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?|(?:localhost|[a-z][\w\-]{0,60}(?:\.[\w\-]{1,60}){1,6}):\d{2,5}"
 )
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _PROSE: Final = re.compile(

@@ -118,3 +118,36 @@ def test_generated_secrets_are_caught_in_every_surrounding() -> None:
     assert len(SURROUNDINGS) >= 12
     assert count > 10_000
     assert sum(map(len, missed.values())) <= count // 1_000, missed
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ('password = "hunter2" + "swordfish"\nuser = "me"\n', 'user = "me"'),
+        ("db_password = (\n    'hunter2'\n    'swordfish'\n)\n", ")"),
+        ('$password = "hunter2" . "swordfish"; $user = "me";', '$user = "me"'),
+        ('PASSWORD="hunter2"\nPASSWORD+="swordfish"\nUSER=me\n', "USER=me"),
+    ],
+)
+def test_strings_that_are_added_to_a_named_one(text: str, kept: str) -> None:
+    shown = redact(text)
+    assert "hunter2" not in shown
+    assert "swordfish" not in shown
+    assert kept in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"password": "hunter2"\n "username": "swordfish"}',
+        'tool --password "hunter2" \\\n  "swordfish.txt"',
+        'tool --password "hunter2" "swordfish.txt"',
+        'password = "hunter2"\nuser = "swordfish"\n',
+        "password: 'hunter2'\n'swordfish': 1\n",
+        'password="hunter2", user="swordfish"',
+    ],
+)
+def test_the_next_string_is_not_always_more_of_it(text: str) -> None:
+    shown = redact(text)
+    assert "hunter2" not in shown
+    assert "swordfish" in shown
