@@ -45,6 +45,9 @@ class Terminal:
         environment = {**os.environ, "TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parents[2])}
         environment.pop("COLUMNS", None)
         environment |= self.environment
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the suite runs in the background
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
+            signal.signal(number, signal.SIG_DFL)
         # The width must stand before the first line is drawn.
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, self.columns, 0, 0))
         if self.real:
@@ -102,9 +105,6 @@ class Terminal:
 
 def _as_a_program(arguments: list[str]) -> int:
     """In a forked child: run the command as the interpreter runs a program, and give its exit code."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
-        signal.signal(number, signal.SIG_DFL)
     sys.argv = ["hikidashi", *arguments]
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115

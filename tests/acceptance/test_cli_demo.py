@@ -11,7 +11,8 @@ from rich.cells import cell_len
 
 from tests.acceptance.conftest import Command
 from tests.acceptance.terminal import Terminal
-from tests.support import command
+from tests.support.command import hikidashi as in_this_process
+from tests.support.commands import Commands
 
 
 def test_it_shows_the_whole_way_in_time_and_touches_nothing(tmp_path: Path, home: Path, hikidashi: Command) -> None:
@@ -43,7 +44,7 @@ def test_it_shows_the_whole_way_in_time_and_touches_nothing(tmp_path: Path, home
 
 def test_its_json_tells_the_same(tmp_path: Path) -> None:
     environment = dict(os.environ)
-    told = command.hikidashi("demo", "--json", cwd=tmp_path).json
+    told = in_this_process("demo", "--json", cwd=tmp_path).json
     assert dict(os.environ) == environment
     assert set(told) == {"rounds", "files", "password_found_in", "seconds"}
     assert told["password_found_in"] == []
@@ -60,19 +61,16 @@ def test_its_json_tells_the_same(tmp_path: Path) -> None:
     assert all(operation["reason"] for operation in third["run"]["operations"])
 
 
-def test_a_kept_workspace_is_where_it_was_asked_for(tmp_path: Path) -> None:
+def test_a_kept_workspace_is_where_it_was_asked_for(tmp_path: Path, run: Commands) -> None:
     kept = tmp_path / "new folder" / "demo"
-    shown = command.hikidashi("demo", "--keep", str(kept), cwd=tmp_path)
-    assert shown.code == 0
+    shown = run("demo", "--keep", str(kept), cwd=tmp_path).out
     assert (kept / ".hikidashi" / "memory" / "summary.md").is_file()
-    assert str(kept) in shown.out
-    again = command.hikidashi("demo", "--keep", str(kept), cwd=tmp_path)
-    assert again.code == 2
-    assert "name a new folder" in again.err
+    assert str(kept) in shown
+    assert "name a new folder" in run("demo", "--keep", str(kept), cwd=tmp_path, code=2).err
     # It is another user's to the person's own registry; after `trust` its records are theirs to look at.
-    assert command.hikidashi("status", cwd=kept).code == 5
-    assert command.hikidashi("trust", "--yes", cwd=kept).code == 0
-    assert command.hikidashi("lint", cwd=kept).code == 0
+    run("status", cwd=kept, code=5)
+    run("trust", "--yes", cwd=kept)
+    run("lint", cwd=kept)
 
 
 @pytest.mark.parametrize("columns", [80, 120])

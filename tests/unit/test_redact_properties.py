@@ -243,16 +243,21 @@ def _adversarial(name: str, size: int) -> str:
     return (_UNITS[name] * (size // len(_UNITS[name]) + 1))[:size]
 
 
+def _seconds(text: str) -> float:
+    """Processor time, of three tries the shortest: other processes take away caches."""
+    tries = []
+    for _ in range(3):
+        start = time.process_time()
+        redact(text)
+        tries.append(time.process_time() - start)
+    return min(tries)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _ADVERSARIAL)
 def test_a_megabyte_of_anything_is_read_in_linear_time(name: str) -> None:
     text = _adversarial(name, 1_000_000)
-    start = time.process_time()
-    redact(text[: len(text) // 4])
-    quarter = time.process_time() - start
-    start = time.process_time()
-    redact(text)
-    whole = time.process_time() - start
+    quarter, whole = _seconds(text[: len(text) // 4]), _seconds(text)
     # Four times the text takes four times as long; twice that is allowed for noise.
     assert whole < max(0.5, 8 * quarter), (quarter, whole)
     assert whole < 8.0
