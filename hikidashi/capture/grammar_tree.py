@@ -40,6 +40,11 @@ _PLACEHOLDER: Final = re.compile(r"<([A-Za-z][\w .:-]*)>")
 _TIMED: Final = re.compile(r"((?:^|[\n;&|(])[ \t]*)time\s+(?:-p\s+)?(?=[({])")
 
 
+#: Characters beyond the first 65,536. The grammar's scanner looks them up in a table of single bytes, which reads
+#: foreign memory or ends the process (tree-sitter-bash issue 337); letters of the same length stand for them.
+_FAR: Final = re.compile(rb"[\xf0-\xf7][\x80-\xbf]{3}")
+
+
 @cache
 def _parser() -> Callable[[bytes, float], Node | None]:
     """The parser, loaded when the first line is read: only capture needs it."""
@@ -49,6 +54,7 @@ def _parser() -> Callable[[bytes, float], Node | None]:
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
     def parse_bytes(source: bytes, until: float) -> Node | None:
+        source = _FAR.sub(b"wwww", source)
         if len(source) <= _SHORT:
             return parser.parse(source).root_node
         try:

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hikidashi.capture.grammar import MAX_PARSED, Invocation, Reading, read_line
+from tests.support.commands import Commands
 from tests.support.examples import examples
 
 
@@ -391,6 +392,17 @@ def _sound(reading: Reading) -> None:
 @given(st.one_of(st.text(max_size=200), st.lists(st.sampled_from(PIECES), max_size=40).map(" ".join)))
 def test_any_text_is_read(text: str) -> None:
     _sound(read_line(text))
+
+
+def test_characters_far_out_end_no_process_and_come_back_whole(run: Commands) -> None:
+    code = (
+        "import sys; from hikidashi.capture.grammar import read_line\n"
+        "for text in ('{\\U000d053b?', 'a{\\U00031860', '\\u00bf{\\U000d053bR\\x96?'):\n    read_line(text)"
+    )
+    ended = run.python(code, [[]] * 4)  # what memory lies there is another in each process
+    assert [(one.code, one.err) for one in ended] == [(0, "")] * 4
+    (invocation,) = read_line("git commit -m '{🚀 lift-off'").invocations
+    assert invocation.words == ("git", "commit", "-m", "{🚀 lift-off")
 
 
 HARD = {
