@@ -15,6 +15,7 @@ PACKAGE = Path(hikidashi.__file__).parent
 FLOORS = {
     "cli": 6,
     "serve": 5,
+    "testing": 5,
     "worker": 4,
     "recall": 4,
     "capture": 3,
