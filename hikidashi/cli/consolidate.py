@@ -10,7 +10,7 @@ import click
 from hikidashi.cli.context import Opened, opened
 from hikidashi.cli.output import amount, emit_json, json_option, say
 from hikidashi.cli.runs import show_run
-from hikidashi.config.settings import resolve_engine
+from hikidashi.config.engine import resolve_engine
 from hikidashi.staging.pause import paused_since
 from hikidashi.worker.engines import engine_factory
 from hikidashi.worker.run import ConsolidateReport, consolidate
@@ -40,7 +40,7 @@ def consolidate_command(
     if drain and clean_up:
         raise click.UsageError("--clean-up consumes no entries, so --drain has nothing to do: leave one of them out")
     with opened() as here:
-        choice = resolve_engine(here.settings, engine_name)
+        choice = resolve_engine(here.settings, "consolidation", engine_name)
         factory = engine_factory(choice.name, here.settings)
         with _working("Consolidating", quiet=as_json or automatic):
             report = consolidate(

@@ -32,6 +32,7 @@ def status_command(as_json: bool) -> None:
 def _show(status: Mapping[str, Any]) -> None:
     rows = [
         ("workspace", str(status["workspace"])),
+        ("reads", f"{status['extraction_engine']}\n{status['extraction_reason']}"),
         ("engine", f"{status['engine']}\n{status['engine_reason']}"),
         ("staged", _staged(status["staging"])),
     ]

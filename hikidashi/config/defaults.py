@@ -52,6 +52,9 @@ class Setting:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
+    #: What a text must look like as a whole, if it is not empty, and that in words: `the name of a variable`.
+    pattern: str = ""
+    pattern_words: str = ""
     #: A limit on what a run may spend or lose: a workspace file may only lower it.
     budget: bool = False
     #: Never shown by any command or log.
@@ -86,8 +89,10 @@ SETTINGS: Final = (
         name="memory.engine",
         default="auto",
         choices=("auto", "anthropic", "rules"),
-        doc="Who consolidates. `rules` is embedded, deterministic and free. `auto` takes `anthropic` only if "
-        "`memory.api_key` or `memory.base_url` is set here; a key in the environment of another program is not enough.",
+        doc="Who reads sessions and who consolidates. `rules` is embedded, deterministic and free. `auto` lets a model "
+        "read sessions only if `memory.api_key`, `memory.api_key_variable` or `memory.base_url` is set here; a key in "
+        "the environment of another program is not enough. Consolidation by a model is not part of this version: "
+        "`auto` leaves that to `rules`.",
     ),
     Setting(
         name="memory.api_key",
@@ -98,6 +103,8 @@ SETTINGS: Final = (
     Setting(
         name="memory.api_key_variable",
         default="",
+        pattern="[A-Z_][A-Z0-9_]{0,63}",  # a key pasted here by mistake has small letters, and is refused unseen
+        pattern_words="the name of a variable in capitals",
         file_only=True,
         doc="Name of an environment variable that holds the key, such as `ANTHROPIC_API_KEY`: your consent to use it. "
         "`init` offers to write this.",

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, TypeAdapter, ValidationError, create_model
 from pydantic.fields import FieldInfo
@@ -23,15 +23,13 @@ from hikidashi.config.defaults import OTHER_VARIABLES, SETTINGS, TEST_PREFIX, VA
 from hikidashi.config.folders import config_folder, shown
 from hikidashi.config.toml_file import FileValue, place, read_values
 from hikidashi.config.workspace import Workspace
-from hikidashi.errors import BadSettings, UsageError
+from hikidashi.errors import BadSettings
 
 __all__ = [
-    "EngineChoice",
     "Settings",
     "expected",
     "load_settings",
     "refused_settings",
-    "resolve_engine",
     "user_file",
 ]
 
@@ -49,6 +47,8 @@ def _kind(setting: Setting, *, strict: bool) -> Any:
         rules["allow_inf_nan"] = False
     if setting.choices:
         rules["pattern"] = f"^(?:{'|'.join(map(re.escape, setting.choices))})$"
+    if setting.pattern:
+        rules["pattern"] = f"^(?:{setting.pattern})?$"
     return Annotated[type(setting.default), Field(**rules)]
 
 
@@ -149,14 +149,6 @@ class _Found:
     origin: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineChoice:
-    """Which engine a run takes, and why in one line."""
-
-    name: Literal["rules", "anthropic"]
-    reason: str
-
-
 def user_file() -> Path:
     """The user's own settings file."""
     return config_folder() / "config.toml"
@@ -166,6 +158,8 @@ def expected(setting: Setting) -> str:
     """What a setting takes, in words: `a whole number from 1 to 1,000`."""
     if setting.choices:
         return "one of " + ", ".join(f'"{choice}"' for choice in setting.choices)
+    if setting.pattern:
+        return f"{setting.pattern_words}, in quotes"
     if isinstance(setting.default, bool):
         return "true or false"
     if isinstance(setting.default, str):
@@ -303,32 +297,3 @@ def refused_settings(config_file: Path) -> list[str]:
         return _examine(config_file, ceilings)[1]
     except BadSettings as exc:
         return [str(exc)]
-
-
-def resolve_engine(
-    settings: Settings, override: str | None = None, *, environ: Mapping[str, str] = os.environ
-) -> EngineChoice:
-    """Which engine to take (design section 6, "Engines"); `override` is the command's `--engine`.
-
-    `auto` takes `anthropic` only for a key or server in Hikidashi's own settings: memory must not spend or send
-    what nobody agreed to. Raises `UsageError` for an unknown `override`.
-    """
-    if override is not None and override not in _BY_NAME["memory.engine"].choices:
-        raise UsageError(f'unknown engine "{shown(override)}": use {expected(_BY_NAME["memory.engine"])}')
-    wanted = override or settings.get("memory.engine")
-    said = "--engine" if override else f"memory.engine ({settings.origin('memory.engine')})"
-    if wanted != "auto":
-        name: Literal["rules", "anthropic"] = "anthropic" if wanted == "anthropic" else "rules"
-        return EngineChoice(name=name, reason=f"{said} is {wanted}")
-    given = {
-        "memory.api_key": settings.get("memory.api_key").get_secret_value(),
-        "memory.base_url": settings.get("memory.base_url"),
-    }
-    for setting, value in given.items():
-        if value:
-            reason = f"{said} is auto, and {setting} is set ({settings.origin(setting)})"
-            return EngineChoice(name="anthropic", reason=reason)
-    ambient = "; ANTHROPIC_API_KEY in the environment alone is no consent" if environ.get("ANTHROPIC_API_KEY") else ""
-    change = f"a later version uses a model once you set memory.api_key or memory.base_url in {shown(user_file())}"
-    reason = f"{said} is auto, and Hikidashi's own settings have no key or server{ambient}; {change}"
-    return EngineChoice(name="rules", reason=reason)

@@ -24,7 +24,7 @@ def engine_factory(name: str, settings: Settings, *, clock: Clock = now) -> Call
     """
     if name != "rules":
         raise ModelFailure(
-            f'the engine "{name}" is not part of this version: set memory.engine = "rules" in your settings, '
-            "or run `hikidashi consolidate --engine rules`"
+            f'consolidation by the engine "{name}" is not part of this version: set memory.engine = "auto" in your '
+            "settings (a model reads sessions, rules consolidate), or run `hikidashi consolidate --engine rules`"
         )
     return lambda: RulesEngine(settings, clock=clock)

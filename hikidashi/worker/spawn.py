@@ -15,6 +15,7 @@ from typing import Final
 
 from hikidashi.atomic import FILE_MODE, storage_errors, write_atomic
 from hikidashi.config.defaults import MARKER_VARIABLE
+from hikidashi.config.engine import resolve_engine
 from hikidashi.config.settings import Settings
 from hikidashi.config.workspace import Workspace
 from hikidashi.staging.claim import read_claim
@@ -74,22 +75,29 @@ def worker_command() -> list[str]:
     return [sys.executable, "-P", "-m", "hikidashi", "consolidate", "--automatic"]
 
 
-def worker_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What of `environ` a worker gets, with the marker by which its sessions are told from the user's."""
+def worker_environment(environ: Mapping[str, str], *, key_variable: str = "") -> dict[str, str]:
+    """What of `environ` a worker gets, with the marker by which its sessions are told from the user's.
+
+    `key_variable`: the one variable that the user's own file names as the holder of the key, '' for none.
+    """
     kept = {
         name: value
         for name, value in environ.items()
-        if name.upper() in _KEPT or name.upper().startswith(_KEPT_PREFIXES)
+        if name.upper() in _KEPT or name.upper().startswith(_KEPT_PREFIXES) or name == (key_variable or None)
     }
     return {**kept, MARKER_VARIABLE: "1"}
 
 
 def spawn_worker(
-    workspace: Workspace, *, command: Sequence[str] | None = None, environ: Mapping[str, str] | None = None
+    workspace: Workspace,
+    *,
+    command: Sequence[str] | None = None,
+    environ: Mapping[str, str] | None = None,
+    key_variable: str = "",
 ) -> int:
     """Start a detached worker in the workspace and give its process ID. Raises `StorageFailure`.
 
-    Its output goes to `worker.log`.
+    Its output goes to `worker.log`. `key_variable`: see `worker_environment`.
     """
     for process in list(_STARTED):
         if process.poll() is not None:
@@ -102,7 +110,7 @@ def spawn_worker(
             process = subprocess.Popen(
                 list(command if command is not None else worker_command()),
                 cwd=workspace.root,
-                env=worker_environment(os.environ if environ is None else environ),
+                env=worker_environment(os.environ if environ is None else environ, key_variable=key_variable),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -153,8 +161,10 @@ def start_if_due(
     reason = over_threshold(StagingStore(workspace, connection, clock).totals(), settings, clock())
     if reason is None:
         return ""
+    if resolve_engine(settings, "consolidation").name != "rules":  # that run would only say that it cannot
+        return ""
     claim = read_claim(workspace, clock=clock, processes=processes, max_seconds=settings.worker.max_seconds)
     if claim is not None and claim.alive:
         return ""
-    spawn_worker(workspace, command=command, environ=environ)
+    spawn_worker(workspace, command=command, environ=environ, key_variable=settings.memory.api_key_variable)
     return reason

@@ -6,14 +6,15 @@ import sqlite3
 from datetime import datetime
 from typing import Any
 
-from hikidashi.config.settings import Settings, resolve_engine
+from hikidashi.config.engine import EngineChoice, resolve_engine
+from hikidashi.config.settings import Settings
 from hikidashi.config.workspace import Workspace
 from hikidashi.db.network import network_kind
 from hikidashi.drawer.candidates import waiting
 from hikidashi.drawer.reading import count_facts
 from hikidashi.records.library import read_tree
 from hikidashi.records.linter import read_only_paths
-from hikidashi.staging.claim import read_claim
+from hikidashi.staging.claim import ClaimStatus, read_claim
 from hikidashi.staging.pause import paused_since
 from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.staging.store import StagingStore, StagingTotals
@@ -34,7 +35,8 @@ def workspace_status(
     processes: Processes = SYSTEM_PROCESSES,
 ) -> dict[str, Any]:
     """The JSON form; keys are stable. Reads only: no lock is taken and nothing is mended."""
-    engine = resolve_engine(settings)
+    engine = resolve_engine(settings, "consolidation")
+    reader = resolve_engine(settings, "extraction")
     totals = StagingStore(workspace, connection, clock).totals()
     over = over_threshold(totals, settings, clock())
     claim = read_claim(workspace, clock=clock, processes=processes, max_seconds=settings.worker.max_seconds)
@@ -48,6 +50,8 @@ def workspace_status(
         "network_file_system": network_kind(workspace.home) or None,
         "engine": engine.name,
         "engine_reason": engine.reason,
+        "extraction_engine": reader.name,
+        "extraction_reason": reader.reason,
         "staging": {
             "entries": totals.entries,
             "bytes": totals.bytes,
@@ -58,22 +62,26 @@ def workspace_status(
             "batch_limit": batch_limit(connection),
         },
         "drawer": _drawer(connection, clock()),
-        "claim": None
-        if claim is None
-        else {
-            "run_id": claim.claim.run_id if claim.claim else None,
-            "pid": claim.claim.pid if claim.claim else None,
-            "host": claim.claim.host if claim.claim else None,
-            "started_at": claim.claim.started_at if claim.claim else None,
-            "entries": len(claim.claim.consumed_ids) if claim.claim else 0,
-            "alive": claim.alive,
-            "reason": claim.reason,
-        },
+        "claim": None if claim is None else _claim(claim),
         "last_run": None if row is None else run_form(row),
         "paused_at": since,
         "unfinished_publication": workspace.journal.exists(),
         "read_only": {finding.path: f"line {finding.line}, {finding.code} {finding.message}" for finding in shut},
-        "idle_reason": None if claim is not None and claim.alive else _idle_reason(totals, over, since, row),
+        "idle_reason": None if claim is not None and claim.alive else _idle_reason(totals, over, since, row, engine),
+    }
+
+
+def _claim(state: ClaimStatus) -> dict[str, Any]:
+    """The claim, and whether its owner is at work."""
+    claim = state.claim
+    return {
+        "run_id": claim.run_id if claim else None,
+        "pid": claim.pid if claim else None,
+        "host": claim.host if claim else None,
+        "started_at": claim.started_at if claim else None,
+        "entries": len(claim.consumed_ids) if claim else 0,
+        "alive": state.alive,
+        "reason": state.reason,
     }
 
 
@@ -87,7 +95,9 @@ def _drawer(connection: sqlite3.Connection, at: datetime) -> dict[str, int]:
     return {**counts, "candidates": len(candidates) - put_off, "candidates_put_off": put_off}
 
 
-def _idle_reason(totals: StagingTotals, over: str | None, since: str | None, row: RunRow | None) -> str:
+def _idle_reason(
+    totals: StagingTotals, over: str | None, since: str | None, row: RunRow | None, engine: EngineChoice
+) -> str:
     """Why nothing is consolidated now, in one line."""
     if since:
         return f"paused since {since}; run `hikidashi resume`"
@@ -96,6 +106,8 @@ def _idle_reason(totals: StagingTotals, over: str | None, since: str | None, row
     if over is None:
         waiting = "1 entry waits" if totals.entries == 1 else f"{totals.entries} entries wait"
         return f"{waiting}, below the thresholds of staging.*; `hikidashi consolidate` runs at once"
+    if engine.name != "rules":
+        return f"{engine.reason}, and this version consolidates by rules only; `hikidashi consolidate --engine rules`"
     if row is not None and row.outcome not in ("done", "partial", "running"):
         message = row.report.get("message") or row.outcome
         return f"the last run ended as {row.outcome}: {message}"

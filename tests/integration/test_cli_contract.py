@@ -20,8 +20,9 @@ RUN = {
     "entries", "operations", "commits", "turns", "tokens", "recovered", "notices",
 }  # fmt: skip
 STATUS = {
-    "workspace", "workspace_id", "network_file_system", "engine", "engine_reason", "staging", "drawer", "claim",
-    "last_run", "paused_at", "unfinished_publication", "read_only", "idle_reason",
+    "workspace", "workspace_id", "network_file_system", "engine", "engine_reason", "extraction_engine",
+    "extraction_reason", "staging", "drawer", "claim", "last_run", "paused_at",
+    "unfinished_publication", "read_only", "idle_reason",
 }  # fmt: skip
 STAGING = {"entries", "bytes", "pending", "invalid", "quarantined", "over_threshold", "batch_limit"}
 CLAIM = {"run_id", "pid", "host", "started_at", "entries", "alive", "reason"}

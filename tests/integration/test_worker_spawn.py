@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from hikidashi.config.settings import load_settings, user_file
 from hikidashi.staging.claim import take_claim
 from hikidashi.staging.pause import set_paused
 from hikidashi.worker.spawn import LOG_BYTES, spawn_worker, start_if_due, worker_command, worker_environment
+from hikidashi.worker.status import workspace_status
 from tests.support.workshop import Workshop
 
 LOOK = """
@@ -96,6 +98,34 @@ def test_the_command_does_not_look_for_modules_in_the_project() -> None:
     assert command[0] == sys.executable
     assert command[1:] == ["-P", "-m", "hikidashi", "consolidate", "--automatic"]
     assert worker_environment({})["HIKIDASHI_WORKER"] == "1"
+
+
+def test_the_one_variable_that_the_user_named_comes_along_and_no_other() -> None:
+    named = worker_environment(AMBIENT, key_variable="ANTHROPIC_API_KEY")
+    assert named.keys() - worker_environment(AMBIENT).keys() == {"ANTHROPIC_API_KEY"}
+    assert worker_environment({"": "x"}, key_variable="").keys() == {"HIKIDASHI_WORKER"}
+    assert "OTHER_KEY" not in worker_environment(AMBIENT, key_variable="OTHER_KEY")
+
+
+def test_a_started_worker_gets_the_variable_of_the_settings(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text('[memory]\napi_key_variable = "MY_KEY"\n')
+    settings = load_settings(None, environ={"HIKIDASHI_STAGING_MAX_FILES": "1"})
+    workshop.stage(1)
+    seen: list[str] = []
+    monkeypatch.setattr("hikidashi.worker.spawn.spawn_worker", lambda *a, key_variable, **k: seen.append(key_variable))
+    assert start_if_due(workshop.workspace, settings, workshop.connection, clock=workshop.clock, environ={})
+    assert seen == ["MY_KEY"]
+
+
+def test_no_worker_starts_for_an_engine_that_cannot_consolidate(workshop: Workshop) -> None:
+    settings = load_settings(None, environ={"HIKIDASHI_STAGING_MAX_FILES": "1", "HIKIDASHI_MEMORY_ENGINE": "anthropic"})
+    workshop.stage(1)
+    assert start_if_due(workshop.workspace, settings, workshop.connection, clock=workshop.clock, environ={}) == ""
+    status = workspace_status(workshop.workspace, settings, workshop.connection, clock=workshop.clock)
+    assert "`hikidashi consolidate --engine rules`" in status["idle_reason"]
 
 
 def test_the_log_is_cut_to_its_newest_half_at_a_line(workshop: Workshop) -> None:

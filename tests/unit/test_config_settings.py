@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from hikidashi.config.defaults import SETTINGS
-from hikidashi.config.settings import Settings, load_settings, refused_settings, resolve_engine, user_file
+from hikidashi.config.settings import load_settings, refused_settings, user_file
 from hikidashi.config.workspace import Workspace
-from hikidashi.errors import BadSettings, UsageError
+from hikidashi.errors import BadSettings
 
 SECRET = "sk-planted-0123456789abcdef"
 
@@ -232,39 +232,6 @@ def test_settings_cannot_be_changed_by_accident() -> None:
         settings.staging.max_files = 1
     with pytest.raises(AttributeError):
         _ = settings.stagings
-
-
-# wanted in the user's file, environment, --engine -> engine, part of the reason
-ENGINE_CASES = [
-    ("", {}, None, "rules", "Hikidashi's own settings have no key or server"),
-    ("", {"ANTHROPIC_API_KEY": SECRET}, None, "rules", "in the environment alone is no consent"),
-    (f'api_key = "{SECRET}"', {}, None, "anthropic", "memory.api_key is set"),
-    ('base_url = "http://localhost:11434"', {}, None, "anthropic", "memory.base_url is set"),
-    ('engine = "rules"', {"ANTHROPIC_API_KEY": SECRET}, None, "rules", "memory.engine"),
-    (f'engine = "rules"\napi_key = "{SECRET}"', {}, None, "rules", "line 2) is rules"),
-    ('engine = "anthropic"', {}, None, "anthropic", "is anthropic"),
-    (f'api_key = "{SECRET}"', {}, "rules", "rules", "--engine is rules"),
-    ('engine = "rules"', {}, "anthropic", "anthropic", "--engine is anthropic"),
-    ('engine = "anthropic"', {}, "auto", "rules", "--engine is auto"),
-]
-
-
-@pytest.mark.parametrize(("text", "ambient", "override", "name", "reason"), ENGINE_CASES)
-def test_which_engine_and_why(text: str, ambient: dict[str, str], override: str | None, name: str, reason: str) -> None:
-    write(user_file(), f"[memory]\n{text}\n")
-    choice = resolve_engine(load_settings(None, environ={}), override, environ=ambient)
-    assert choice.name == name
-    assert reason in choice.reason
-    assert SECRET not in choice.reason
-    assert "\n" not in choice.reason
-    if "is auto" in choice.reason and name == "rules":
-        assert f"set memory.api_key or memory.base_url in {user_file()}" in choice.reason
-
-
-def test_an_unknown_engine_is_a_usage_error() -> None:
-    settings: Settings = load_settings(None, environ={})
-    with pytest.raises(UsageError, match='use one of "auto", "anthropic", "rules"'):
-        resolve_engine(settings, "gpt")
 
 
 def test_only_the_settings_module_loads_pydantic() -> None:
