@@ -9,7 +9,7 @@ from typing import Final
 from hikidashi.redact.families import Secret
 from hikidashi.redact.values import is_placeholder, is_variable
 
-__all__ = ["MANIFESTS", "find_json_keys", "find_manifest_secrets"]
+__all__ = ["MANIFESTS", "find_json_keys", "find_manifest_secrets", "may_be_web_key"]
 
 #: How a manifest says what it is, in lower case.
 MANIFESTS: Final = ("kind: secret", '"secret')
@@ -115,6 +115,17 @@ _KEY_TYPE: Final = re.compile(r"\"kty\\{0,3}\"")
 _PRIVATE_MEMBER: Final = re.compile(
     r"\\{0,3}\"(?:d|p|q|dp|dq|qi|k)\\{0,3}\":\s{0,4}\\{0,3}\"(?P<secret>[A-Za-z0-9_\-]{20,2048})\\{0,3}\""
 )
+
+
+#: Characters of a private member: of elliptic curves, and the least of RSA.
+_MEMBER_LENGTHS: Final = frozenset((43, 64, 88))
+_RSA_LENGTH: Final = 86
+
+
+def may_be_web_key(runs: bytes) -> bool:
+    """True when long runs of the length of a web key's members are among these."""
+    lengths = set(map(len, runs.split()))
+    return not lengths.isdisjoint(_MEMBER_LENGTHS) or max(lengths, default=0) >= _RSA_LENGTH
 
 
 def find_json_keys(text: str, low: str) -> Iterator[Secret]:
