@@ -117,15 +117,16 @@ _PRIVATE_MEMBER: Final = re.compile(
 )
 
 
-#: Characters of a private member: of elliptic curves, and the least of RSA.
-_MEMBER_LENGTHS: Final = frozenset((43, 64, 88))
-_RSA_LENGTH: Final = 86
+#: Characters of the private member of a symmetric key of 128 bits to 512 (RFC 7518, section 6.4) or of an elliptic
+#: curve up to Ed448 (RFC 8037); those of RSA and P-521 have no fewer than the last.
+_MEMBER_LENGTHS: Final = frozenset((22, 27, 32, 43, 54, 64, 75, 76))
+_LONG_MEMBER: Final = 86
 
 
 def may_be_web_key(runs: bytes) -> bool:
     """True when long runs of the length of a web key's members are among these."""
     lengths = set(map(len, runs.split()))
-    return not lengths.isdisjoint(_MEMBER_LENGTHS) or max(lengths, default=0) >= _RSA_LENGTH
+    return not lengths.isdisjoint(_MEMBER_LENGTHS) or max(lengths, default=0) >= _LONG_MEMBER
 
 
 def find_json_keys(text: str, low: str) -> Iterator[Secret]:
