@@ -281,7 +281,7 @@ class Walk(Filling):
         if alone:
             return
         words = self.values(part, shell)
-        if not words:
+        if not words or not words[0]:
             return
         if words == ["exec"]:
             if redirected(part.redirects, lambda raw: unquote(raw, shell.known)):
@@ -294,8 +294,6 @@ class Walk(Filling):
     def call(self, words: list[str], place: Place, shell: Shell, environ: dict[str, str], live: bool) -> None:
         """A program with its arguments: builtins change the shell, wrappers are taken off, inner calls followed."""
         name = words[0]
-        if not name:  # no program is called so: nothing runs
-            return
         if name in shell.functions and self.nesting < _MAX_NESTING:
             self.add(Stripped(words=words), place, shell, environ)
             self.nesting += 1

@@ -261,7 +261,7 @@ def _layer(found: Stripped) -> bool:
             return False
         if key == "xargs" and at >= len(words):
             return False
-    if at < 0 or at >= len(words) or not words[at]:  # an empty word names no program
+    if at < 0 or at >= len(words):
         return False
     found.wrappers.append(key)
     found.words = words[at:]

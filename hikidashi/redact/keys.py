@@ -229,9 +229,9 @@ _PAIRS: Final = (
     ),
 )
 _PAIRED_RUN: Final = re.compile(
-    rb"0\.[0-9a-f]{8}-[0-9a-f]{4}-|(?:[0-9a-f]{32}|[0-9a-f]{64}|[a-z0-9]{54})\Z|A[A-Za-z0-9._]{81}"
+    rb"[0-2]/1\d{12}|0\.[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{64}\Z|[a-z0-9]{54}\Z|A[A-Za-z0-9._]{81}|[0-9a-f]{32}\Z"
 )
-_PAIRED_LENGTHS: Final = frozenset((32, 54, *range(60, 124)))
+_PAIRED_LENGTHS: Final = frozenset((*range(14, 19), *range(31, 39), 54, 64, *range(60, 124)))
 
 
 def may_be_paired(runs: bytes) -> bool:

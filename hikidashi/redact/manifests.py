@@ -9,7 +9,7 @@ from typing import Final
 from hikidashi.redact.families import Secret
 from hikidashi.redact.values import is_placeholder, is_variable
 
-__all__ = ["MANIFESTS", "find_json_keys", "find_manifest_secrets", "may_be_web_key"]
+__all__ = ["MANIFESTS", "find_json_keys", "find_manifest_secrets"]
 
 #: How a manifest says what it is, in lower case.
 MANIFESTS: Final = ("kind: secret", '"secret')
@@ -115,18 +115,6 @@ _KEY_TYPE: Final = re.compile(r"\"kty\\{0,3}\"")
 _PRIVATE_MEMBER: Final = re.compile(
     r"\\{0,3}\"(?:d|p|q|dp|dq|qi|k)\\{0,3}\":\s{0,4}\\{0,3}\"(?P<secret>[A-Za-z0-9_\-]{20,2048})\\{0,3}\""
 )
-
-
-#: Characters of the private member of a symmetric key of 128 bits to 512 (RFC 7518, section 6.4) or of an elliptic
-#: curve up to Ed448 (RFC 8037); those of RSA and P-521 have no fewer than the last.
-_MEMBER_LENGTHS: Final = frozenset((22, 27, 32, 43, 54, 64, 75, 76))
-_LONG_MEMBER: Final = 86
-
-
-def may_be_web_key(runs: bytes) -> bool:
-    """True when long runs of the length of a web key's members are among these."""
-    lengths = set(map(len, runs.split()))
-    return not lengths.isdisjoint(_MEMBER_LENGTHS) or max(lengths, default=0) >= _LONG_MEMBER
 
 
 def find_json_keys(text: str, low: str) -> Iterator[Secret]:

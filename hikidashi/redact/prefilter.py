@@ -69,9 +69,8 @@ class Prefilter:
     """
 
     def __init__(self, families: Iterable[Family]) -> None:
-        #: Prefixes that are looked for in all runs, or in all that are long enough, without looking at words.
+        #: Prefixes that are looked for in all runs, without looking at words.
         self._anywhere: list[tuple[bytes, Family]] = []
-        self._in_longer: list[tuple[bytes, Family]] = []
         #: The word that a prefix starts with, or the first characters of one -> prefixes.
         self._by_word: dict[bytes, list[tuple[bytes, Family]]] = {}
         self._by_head: dict[bytes, list[tuple[bytes, Family]]] = {}
@@ -81,15 +80,13 @@ class Prefilter:
                 assert _RUN_CHARACTERS.issuperset(encoded), prefix
                 word = _first_word(prefix).encode()
                 if family.infix or len(prefix) < _HEAD:
-                    longer = family.infix and family.length > _UUID
-                    (self._in_longer if longer else self._anywhere).append((encoded, family))
+                    self._anywhere.append((encoded, family))
                 elif word == encoded:
                     self._by_head.setdefault(encoded[:_HEAD], []).append((encoded, family))
                 else:
                     self._by_word.setdefault(word, []).append((encoded, family))
-        #: All of them in one look, which is faster where there is little to look at.
-        anywhere = (*self._anywhere, *self._in_longer)
-        self._any = re.compile(b"|".join(re.escape(prefix) for prefix, _family in anywhere))
+        #: All of `_anywhere` in one look, which is faster where there is little to look at.
+        self._any = re.compile(b"|".join(re.escape(prefix) for prefix, _family in self._anywhere))
 
     def worth_looking(self, runs: bytes) -> list[Family]:
         """The families that may have a token in the text whose `long_runs` these are."""
@@ -100,9 +97,7 @@ class Prefilter:
         candidates += [self._by_head[head] for head in {word[:_HEAD] for word in words} & self._by_head.keys()]
         chosen: dict[int, Family] = {}
         if len(runs) > _FEW or self._any.search(runs):
-            longer = b" ".join([run for run in runs.split(b" ") if len(run) > _UUID])
-            for places, prefixes in ((runs, self._anywhere), (longer, self._in_longer)):
-                chosen |= {id(family): family for prefix, family in prefixes if prefix in places}
+            chosen = {id(family): family for prefix, family in self._anywhere if prefix in runs}
         for prefix, family in chain(*candidates):
             if prefix in runs and _entry(prefix, family.alphabet, family.length).search(runs):
                 chosen[id(family)] = family
@@ -116,8 +111,6 @@ def _entry(prefix: bytes, alphabet: str, length: int) -> re.Pattern[bytes]:
     return re.compile(re.escape(prefix) + f"[{alphabet}]{{{least}}}".encode())
 
 
-#: Characters of the commonest long run of all.
-_UUID: Final = 36
 #: Runs of so many bytes are few.
 _FEW: Final = 400
 #: Characters of a prefix without separators that are compared with the words' first ones.

@@ -60,7 +60,7 @@ _HEADER_NOTE: Final = (
 CONTEXTS: Final = (
     Context(
         find=keys.find_pem,
-        needles=("private",),
+        needles=("-----",),
         runs=bool,
         shapes=(
             (
@@ -73,7 +73,7 @@ CONTEXTS: Final = (
     ),
     Context(
         find=keys.find_putty,
-        needles=("private",),
+        needles=("private-lines:",),
         runs=bool,
         shapes=(("private-key", "PuTTY", "the lines after `Private-Lines:`"),),
     ),
@@ -129,7 +129,7 @@ CONTEXTS: Final = (
         find=manifests.find_json_keys,
         needles=('"kty',),
         shapes=(("private-key", "any", "the private members (`d`, `p`, `q`, `k` …) of a JSON Web Key"),),
-        runs=manifests.may_be_web_key,
+        runs=re.compile(rb"[A-Za-z0-9_\-]{20}").search,
     ),
     Context(
         find=manifests.find_manifest_secrets,

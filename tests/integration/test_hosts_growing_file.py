@@ -101,22 +101,6 @@ def test_each_line_read_by_itself_gives_the_events_of_one_read(tmp_path: Path) -
     assert report.lines == raw.count(b"\n")
 
 
-@pytest.mark.parametrize("damage", [False, True])
-@pytest.mark.parametrize("missing", [b"\n", b"\r\n"])
-def test_a_line_taken_before_its_newline_came_is_known_to_the_next_read(
-    damage: bool, missing: bytes, tmp_path: Path
-) -> None:
-    raw = rich_session().data().replace(b"\n", missing)
-    raw = damaged(raw) if damage else raw
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(raw)
-    whole, report = read(path)
-    for cut in [at for at in range(len(raw)) if raw.startswith(missing, at)]:
-        split, last, skipped = in_steps(path, raw, [cut])
-        assert split == whole, cut
-        assert (skipped, last.position) == (report.skipped, report.position), cut
-
-
 def test_a_half_written_line_is_taken_when_it_is_complete(tmp_path: Path) -> None:
     session = Session()
     session.user("one")
