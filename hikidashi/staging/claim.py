@@ -26,9 +26,9 @@ from filelock import FileLock, Timeout
 from hikidashi.atomic import FILE_MODE, remove_file, storage_errors, write_atomic
 from hikidashi.config.workspace import Workspace, is_link
 from hikidashi.errors import Busy, CorruptData, LostClaim, StorageFailure
+from hikidashi.processes import SYSTEM_PROCESSES, OwnIdentity, Processes
 from hikidashi.staging.folder import EntryFolder, NotAnEntry, read_bounded, require_home
 from hikidashi.staging.owner import BEAT_SECONDS, GRACE_SECONDS, Beat, Claim, Judgement, judge, parse_claim
-from hikidashi.staging.processes import SYSTEM_PROCESSES, OwnIdentity, Processes
 from hikidashi.times import Clock, format_time, now
 
 __all__ = ["Claim", "ClaimStatus", "HeldClaim", "read_claim", "take_claim"]

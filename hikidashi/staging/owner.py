@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from hikidashi.staging.processes import OwnIdentity, Processes, same_start
+from hikidashi.processes import OwnIdentity, Processes, same_start
 from hikidashi.times import format_time, parse_time
 
 __all__ = ["BEAT_SECONDS", "FRESH_SECONDS", "GRACE_SECONDS", "Beat", "Claim", "Judgement", "judge", "parse_claim"]

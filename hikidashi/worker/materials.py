@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from typing import Final, Literal
 
 from hikidashi.config.settings import Settings
+from hikidashi.model.tokens import estimate_tokens
 from hikidashi.records.finding import Finding
 from hikidashi.records.library import Library
 from hikidashi.records.linter import Transition, lint_transition, read_only_paths
@@ -22,7 +23,6 @@ from hikidashi.times import parse_time
 from hikidashi.worker.choice import content
 from hikidashi.worker.engine import CleanupMaterials, Materials, ReportRow
 from hikidashi.worker.scratch import Lint
-from hikidashi.worker.tokens import estimate_tokens
 
 __all__ = ["build_cleanup_materials", "build_materials", "index_line", "make_lint"]
 

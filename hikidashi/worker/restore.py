@@ -11,9 +11,9 @@ from pathlib import PurePosixPath
 from hikidashi.config.settings import Settings
 from hikidashi.config.workspace import HOME_NAME, Workspace
 from hikidashi.errors import UsageError
+from hikidashi.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.records.history import Commit, History, blob_id
 from hikidashi.staging.claim import HeldClaim, take_claim
-from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.times import Clock, format_time, now
 from hikidashi.ulid import random_ulid
 from hikidashi.worker.bench import Bench, Checkpoint, no_checkpoint

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
+from hikidashi.model.tokens import estimate_tokens
 from hikidashi.records.frontmatter import split_record
 from hikidashi.records.library import references
 from hikidashi.records.record import SUMMARY, Record, Tree, normal_body, read_record, record_text, render_record
@@ -31,7 +32,6 @@ from hikidashi.worker.rules_plan import SummaryLine
 from hikidashi.worker.rules_requests import FAILURES, RECENT
 from hikidashi.worker.rules_text import minute, speaker, statement
 from hikidashi.worker.shelf import later, stamp, time_of
-from hikidashi.worker.tokens import estimate_tokens
 
 __all__ = ["BEGIN", "END", "MAX_SUMMARY_SOURCES", "Summary"]
 

@@ -17,10 +17,10 @@ from typing import Final
 from hikidashi.config.settings import Settings
 from hikidashi.config.workspace import Workspace
 from hikidashi.errors import BudgetSpent, Busy, CorruptData, HikidashiError, StorageFailure
+from hikidashi.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.staging.claim import HeldClaim, take_claim
 from hikidashi.staging.entry import Entry
 from hikidashi.staging.pause import paused_since
-from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.staging.store import StagingStore, next_batch
 from hikidashi.times import Clock, format_time, now
 from hikidashi.ulid import random_ulid

@@ -18,9 +18,9 @@ from hikidashi.config.defaults import MARKER_VARIABLE
 from hikidashi.config.engine import resolve_engine
 from hikidashi.config.settings import Settings
 from hikidashi.config.workspace import Workspace
+from hikidashi.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.staging.claim import read_claim
 from hikidashi.staging.pause import paused_since
-from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.staging.store import StagingStore
 from hikidashi.staging.trigger import over_threshold
 from hikidashi.times import Clock, now

@@ -12,11 +12,11 @@ from hikidashi.config.workspace import Workspace
 from hikidashi.db.network import network_kind
 from hikidashi.drawer.candidates import waiting
 from hikidashi.drawer.reading import count_facts
+from hikidashi.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.records.library import read_tree
 from hikidashi.records.linter import read_only_paths
 from hikidashi.staging.claim import ClaimStatus, read_claim
 from hikidashi.staging.pause import paused_since
-from hikidashi.staging.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.staging.store import StagingStore, StagingTotals
 from hikidashi.staging.trigger import over_threshold
 from hikidashi.times import Clock, format_time, now

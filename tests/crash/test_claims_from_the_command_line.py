@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from hikidashi.processes import SYSTEM_PROCESSES
 from hikidashi.staging.claim import Claim, take_claim
-from hikidashi.staging.processes import SYSTEM_PROCESSES
 from hikidashi.times import format_time, now
 from hikidashi.ulid import random_ulid
 from tests.support.commands import Commands

@@ -15,8 +15,8 @@ import pytest
 
 from hikidashi.config.workspace import Workspace
 from hikidashi.errors import Busy, LostClaim
+from hikidashi.processes import LinuxProcesses
 from hikidashi.staging.claim import read_claim, take_claim
-from hikidashi.staging.processes import LinuxProcesses
 from tests.support.commands import Commands
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,9 +15,9 @@ import pytest
 
 from hikidashi.config.workspace import Workspace
 from hikidashi.errors import Busy, CorruptData
+from hikidashi.processes import OwnIdentity, Sighting
 from hikidashi.staging.claim import WATCH_SECONDS, HeldClaim, read_claim, take_claim
 from hikidashi.staging.owner import Claim
-from hikidashi.staging.processes import OwnIdentity, Sighting
 from hikidashi.times import format_time
 
 NOON = datetime(2026, 5, 3, 12, 0, tzinfo=UTC)

@@ -30,6 +30,7 @@ FLOORS = {
     "redact": 1,
     "prompts": 1,
     "errors": 0,
+    "processes": 0,
     "atomic": 0,
     "source": 0,
     "times": 0,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hikidashi.staging.processes import (
+from hikidashi.processes import (
     SYSTEM_PROCESSES,
     LinuxProcesses,
     Processes,

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hikidashi.drawer.fact import Fact
+from hikidashi.model.tokens import estimate_tokens as worker_estimate
 from hikidashi.recall.inject import CLOSING, MAX_SHOWN, OPENING, block, estimate_tokens, mark, told
 from hikidashi.recall.start import RULES_AT_START, facts_section, rules_section
 from hikidashi.times import format_time
-from hikidashi.worker.tokens import estimate_tokens as worker_estimate
 from tests.support.drawers import NOW, fact, filled
 
 FACT = Fact(

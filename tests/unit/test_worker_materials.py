@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
+from hikidashi.model.tokens import estimate_tokens
 from hikidashi.records.linter import lint_tree
 from hikidashi.worker.materials import build_cleanup_materials, build_materials, index_line
 from hikidashi.worker.protection import protected_texts
 from hikidashi.worker.scratch import Scratch
-from hikidashi.worker.tokens import estimate_tokens
 from tests.support.consolidation import DAY_ONE, Desk, entry, settings
 
 

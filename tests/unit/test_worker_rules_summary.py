@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from hikidashi.model.tokens import estimate_tokens
 from hikidashi.records.record import parse_record
 from hikidashi.worker import rules_summary
 from hikidashi.worker.rules_summary import BEGIN, END
-from hikidashi.worker.tokens import estimate_tokens
 from tests.support.consolidation import Desk, entry, kinds
 
 FRONT = "---\nupdated_at: 2026-04-01T00:00:00.000Z\n---\n"
