@@ -12,7 +12,7 @@ from typing import Final, Literal
 from hikidashi.capture.passages import cut, one_line
 from hikidashi.capture.vocabulary import contains_any, word_list
 
-__all__ = ["AskKind", "ask_kind", "ask_title", "content_words", "is_question", "own_words"]
+__all__ = ["AskKind", "ask_kind", "ask_title", "content_words", "is_question", "is_terminal_line", "own_words"]
 
 #: `ask` stands on its own; `weak` needs what came before; the others are never a title.
 AskKind = Literal["ask", "weak", "question", "paste", "command", "answer", "plan", "none"]
@@ -232,6 +232,11 @@ def is_wish(line: str) -> bool:
     if ascii_only and len(_ENGLISH.findall(line)) * 6 >= len(words):
         return bool(_TROUBLE.search(line)) and not _TALK.match(line)
     return not _TALK.match(line)
+
+
+def is_terminal_line(line: str) -> bool:
+    """Whether a line is what a program printed: a log, a stack trace, a shell with its prompt."""
+    return bool((line.lstrip()[:1] not in "[{<" and _PASTE.match(line)) or _TERMINAL.search(line))
 
 
 def _is_script(text: str) -> bool:

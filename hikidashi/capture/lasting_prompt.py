@@ -9,12 +9,14 @@ from typing import Final
 from hikidashi.capture.asks import ask_kind
 from hikidashi.capture.lasting_forms import fold
 
-__all__ = ["MAX_PROMPT", "SHORT_PROMPT", "Spoken", "is_pasted", "spoken"]
+__all__ = ["MAX_PROMPT", "SHORT_PROMPT", "Spoken", "is_document", "is_pasted", "is_unsaid", "spoken"]
 
 #: Characters: a longer prompt is a specification or a paste.
 MAX_PROMPT: Final = 1_500
 #: Up to here a prompt has little else to say than its rule.
 SHORT_PROMPT: Final = 320
+#: Characters by which a role or a ticket is known.
+_HEAD: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +84,22 @@ _JOINED: Final = re.compile(r"(?<=[^\s.!?:;。！？：…]{1}) ?\n(?=[ \t]*[a-z
 
 def spoken(text: str) -> list[Spoken]:
     """The sentences of a prompt that may be orders of the person who typed it; [] for documents and roles."""
-    if len(text) > MAX_PROMPT or _PASTED.match(fold(text)):
+    if len(text) > MAX_PROMPT:
         return []
     body = _FENCE.sub("\n", text) if "```" in text else text
-    if body.count("\n") > 2 and (len(_HEADING.findall(body)) >= 2 or _DOCUMENT.search(body)):
-        return []
-    return _sentences(_whole_lines(body))
+    return [] if is_document(text, body) else _sentences(_whole_lines(body))
+
+
+def is_document(text: str, body: str) -> bool:
+    """Whether a prompt (`body`: without its fenced code) is a ticket, a role for a model, a specification."""
+    if _PASTED.match(fold(text[:_HEAD])):
+        return True
+    return body.count("\n") > 2 and (len(_HEADING.findall(body)) >= 2 or _DOCUMENT.search(body) is not None)
+
+
+def is_unsaid(line: str) -> bool:
+    """Whether nobody says such a line: quotes, code, comments, tables, diffs, prompts of a shell."""
+    return _UNSAID.match(line) is not None
 
 
 def is_pasted(text: str) -> bool:
