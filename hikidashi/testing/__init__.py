@@ -1,6 +1,7 @@
 """For tests of what talks to a model: a fake Messages API, in process and over HTTP."""
 
 from hikidashi.testing.api import Recorded
+from hikidashi.testing.asker import FakeAsker
 from hikidashi.testing.fake import FakeMessages
 from hikidashi.testing.faults import (
     billing,
@@ -19,6 +20,7 @@ from hikidashi.testing.faults import (
 from hikidashi.testing.turns import (
     HttpError,
     Model,
+    Rule,
     Turn,
     TurnLike,
     call,
@@ -34,10 +36,12 @@ from hikidashi.testing.turns import (
 )
 
 __all__ = [
+    "FakeAsker",
     "FakeMessages",
     "HttpError",
     "Model",
     "Recorded",
+    "Rule",
     "Turn",
     "TurnLike",
     "billing",

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hikidashi.testing import faults
-from hikidashi.testing.counting import count_input, count_output
-from hikidashi.testing.turns import Block, HttpError, Model, Turn, TurnLike, as_turn
+from hikidashi.testing.cache import PromptCache
+from hikidashi.testing.checks import check
+from hikidashi.testing.counting import count_output, fit
+from hikidashi.testing.turns import Block, HttpError, Model, Rule, Turn, TurnLike, as_turn
 from hikidashi.testing.wire import Reply, error_reply, json_reply, message_reply, stream_reply
 
 __all__ = ["FakeApi", "Recorded"]
@@ -46,21 +48,24 @@ class FakeApi:
         self,
         model: Model,
         *,
-        then: TurnLike | None = None,
+        then: TurnLike | Rule | None = None,
         key: str | None = None,
         clock: Callable[[], float] = time.time,
         models: tuple[str, ...] = _MODELS,
+        strict: bool = True,
+        refuses: tuple[str, ...] = (),
+        window: int = 1_000_000,
+        cache_minimum: int | None = None,
     ) -> None:
-        self._rule: Callable[[dict[str, Any]], TurnLike] | None = None
-        self._turns: list[TurnLike] = []
-        if callable(model):
-            self._rule = model
-        else:
-            self._turns = list(model)
-        self._then = then
+        self._turns: list[TurnLike | Rule] = [] if callable(model) else list(model)
+        self._then: TurnLike | Rule | None = model if callable(model) else then
         self._key = key
         self._clock = clock
         self._models = models
+        self._strict = strict
+        self._refuses = refuses
+        self._window = window
+        self._cache = PromptCache(cache_minimum)
         self._lock = threading.RLock()
         self._count = 0
         #: All requests, in the order of their arrival.
@@ -74,7 +79,7 @@ class FakeApi:
             self._count += 1
             key = names.get("x-api-key") or names.get("authorization", "").removeprefix("Bearer ")
             body = _body(raw)
-            reply, usage, outcome = self._answer(method, path, key, body)
+            reply, usage, outcome = self._answer(method, path, names, body, key)
             self.calls.append(
                 Recorded(
                     at=self._clock(),
@@ -89,7 +94,9 @@ class FakeApi:
             )
         return reply
 
-    def _answer(self, method: str, path: str, key: str, body: dict[str, Any] | None) -> tuple[Reply, Block, str]:
+    def _answer(
+        self, method: str, path: str, headers: Mapping[str, str], body: dict[str, Any] | None, key: str
+    ) -> tuple[Reply, Block, str]:
         if self._key is not None and key != self._key:
             return self._error(faults.unauthorized())
         if method == "GET" and path.startswith("/v1/models"):
@@ -98,30 +105,48 @@ class FakeApi:
             return self._error(faults.http_error(404, "not_found_error", f"Not found: {method} {path}"))
         if body is None:
             return self._error(faults.http_error(400, "invalid_request_error", "The body is not a JSON object."))
-        if path.endswith("count_tokens"):
-            return json_reply({"input_tokens": count_input(body)}), {}, "ok"
+        counting = path.endswith("count_tokens")
+        wrong = self._wrong(body, headers, counting)
+        if wrong is not None:
+            return self._error(wrong)
+        if counting:
+            return json_reply({"input_tokens": self._cache.count(body)}), {}, "ok"
         turn = self._turn(body)
         if isinstance(turn, HttpError):
             return self._error(turn)
-        return self._message(turn, body)
+        return self._message(turn, body, key)
+
+    def _wrong(self, body: dict[str, Any], headers: Mapping[str, str], counting: bool) -> HttpError | None:
+        for name in self._refuses:
+            if name in body:
+                message = f"{name}: Extra inputs are not permitted"
+                return faults.http_error(400, "invalid_request_error", message)
+        wrong = check(body, headers, counting=counting) if self._strict else None
+        if wrong is None and not counting and self._cache.count(body) > self._window:
+            return faults.prompt_too_long(self._cache.count(body), self._window)
+        return wrong
 
     def _turn(self, body: dict[str, Any]) -> Turn | HttpError:
-        if self._rule is not None:
-            return as_turn(self._rule(body))
-        if self._turns:
-            return as_turn(self._turns.pop(0))
-        if self._then is not None:
-            return as_turn(self._then)
-        message = f"The script has no turn for request {self._count}: write one more, or give `then`."
-        return faults.http_error(400, "invalid_request_error", message)
+        form = self._turns.pop(0) if self._turns else self._then
+        if form is None:
+            message = f"The script has no turn for request {self._count}: write one more, or give `then`."
+            return faults.http_error(400, "invalid_request_error", message)
+        return as_turn(form(body) if callable(form) else form)
 
-    def _message(self, turn: Turn, body: dict[str, Any]) -> tuple[Reply, Block, str]:
-        output = turn.output_tokens if turn.output_tokens is not None else count_output(turn.blocks)
+    def _message(self, turn: Turn, body: dict[str, Any], key: str) -> tuple[Reply, Block, str]:
+        limit = body.get("max_tokens")
+        if isinstance(limit, int):
+            turn = fit(turn, limit)
+        split = self._cache.account(body, key, self._clock())
         usage: Block = {
-            "input_tokens": count_input(body),
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
-            "output_tokens": output,
+            "input_tokens": split.uncached,
+            "cache_creation_input_tokens": split.written_5m + split.written_1h,
+            "cache_read_input_tokens": split.read,
+            "cache_creation": {
+                "ephemeral_5m_input_tokens": split.written_5m,
+                "ephemeral_1h_input_tokens": split.written_1h,
+            },
+            "output_tokens": turn.output_tokens if turn.output_tokens is not None else count_output(turn.blocks),
         }
         make = stream_reply if body.get("stream") else message_reply
         reply = make(turn, f"msg_{self._count:06d}", str(body.get("model", "")), usage, self._request_id())

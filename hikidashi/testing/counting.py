@@ -5,60 +5,58 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
-from hikidashi.testing.turns import RAW, Block
+from hikidashi.testing.turns import RAW, Block, Turn
 
-__all__ = ["count_input", "count_output", "count_text"]
+__all__ = ["count_output", "count_text", "fit"]
 
-#: A run of letters of at most six, a run of at most three digits, a run of blanks, or one other character.
-_PIECES: Final = re.compile(r"[A-Za-z]{1,6}|[0-9]{1,3}|[ \t]+(?=\S)|\s+|[^A-Za-z0-9\s]")
-#: A blank before a word belongs to the word.
-_BLANK: Final = re.compile(r"[ \t]+(?=[A-Za-z0-9])")
+#: A run of letters of at most six with the blank before it, a run of at most three digits, blanks, or one character.
+_PIECES: Final = re.compile(r" ?[A-Za-z]{1,6}| ?[0-9]{1,3}|\s+|[^A-Za-z0-9\s]")
 
 
 def count_text(text: str) -> int:
-    """Tokens of a text: about one for 3.5 characters of English, one for each character of Japanese; 0 for none."""
-    return len(_PIECES.findall(_BLANK.sub("", text)))
-
-
-def count_block(block: object) -> int:
-    """Tokens of a block, a tool or a message; what marks a place in the cache is no part of it."""
-    if isinstance(block, str):
-        return count_text(block)
-    return count_text(json.dumps(_plain(block), ensure_ascii=False, sort_keys=True))
-
-
-def count_input(body: dict[str, Any]) -> int:
-    """Tokens of a request's tools, system and messages."""
-    total = 3
-    for tool in body.get("tools") or ():
-        total += count_block(tool)
-    system = body.get("system") or ()
-    for block in [system] if isinstance(system, str) else system:
-        total += count_block(block)
-    for message in body.get("messages") or ():
-        content = message.get("content") if isinstance(message, dict) else message
-        total += 3
-        for block in [content] if isinstance(content, str) else content or ():
-            total += count_block(block)
-    return total
+    """Tokens of a text: about one for 4 characters of English, one for each character of Japanese; 0 for none."""
+    return sum(1 for _ in _PIECES.finditer(text))
 
 
 def count_output(blocks: Iterable[Block]) -> int:
     """Tokens of an answer; at least one."""
-    total = 0
-    for block in blocks:
-        if block.get("type") == "text":
-            total += count_text(block["text"])
-        else:
-            total += count_text(block[RAW]) + 5 if RAW in block else count_block(block)
-    return max(1, total)
+    return max(1, sum(count_text(_written(block)) for block in blocks))
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items() if name not in ("cache_control", RAW)}
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value]
-    return value
+def fit(turn: Turn, max_tokens: int) -> Turn:
+    """The turn as far as `max_tokens` let the model write it; one that says its own stop reason stays as it is."""
+    if turn.stop_reason is not None or turn.output_tokens is not None or count_output(turn.blocks) <= max_tokens:
+        return turn
+    left, kept = max_tokens, []
+    for block in turn.blocks:
+        if left <= 0:
+            break
+        text = _written(block)
+        ends = [piece.end() for piece in _PIECES.finditer(text)]
+        kept.append(block if len(ends) <= left else _shortened(block, text[: ends[left - 1]]))
+        left -= len(ends)
+    return replace(turn, blocks=tuple(kept), stop_reason="max_tokens")
+
+
+def _written(block: Block) -> str:
+    """What the model writes for a block."""
+    if block.get("type") == "text":
+        return str(block["text"])
+    if block.get("type") == "thinking":
+        return str(block["thinking"])
+    if block.get("type") == "tool_use":
+        return str(block[RAW]) if RAW in block else json.dumps(block["input"], ensure_ascii=False)
+    return json.dumps(block, ensure_ascii=False)
+
+
+def _shortened(block: Block, text: str) -> Block:
+    if block.get("type") == "text":
+        return {**block, "text": text}
+    if block.get("type") == "thinking":
+        return {**block, "thinking": text}
+    if block.get("type") == "tool_use":
+        return {**block, RAW: text}
+    return block

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from hikidashi.testing.api import FakeApi, Recorded
 from hikidashi.testing.server import Server
-from hikidashi.testing.turns import Model, TurnLike
+from hikidashi.testing.turns import Model, Rule, TurnLike
 
 if TYPE_CHECKING:
     import httpx2
@@ -20,10 +20,14 @@ __all__ = ["FakeMessages"]
 class FakeMessages:
     """A Messages API whose answers a test writes.
 
-    `model` is a list of turns, each used once, or a function from a request's body to a turn. `then` is the turn that
-    follows the last of the list; without it one request more is an error 400. With `key`, any other key is an
-    error 401. `clock` gives Unix time for the records and the cache; `sleep` is called for slow answers in place of
-    waiting.
+    `model` is a list of turns (or of functions that make one of a request's body), each used once, or one function
+    for all requests. `then` is the turn that follows the last of the list; without it one request more is an error
+    400. With `key`, any other key is an error 401. `clock` gives Unix time for the records and the cache; `sleep` is
+    called for slow answers in place of waiting.
+
+    `strict` refuses what the real API refuses. `refuses` names fields of the body that this server does not know.
+    More than `window` tokens of input are an error 400. `cache_minimum` is the smallest prefix in tokens that is
+    cached; None is the model's own.
 
     Over HTTP: `with FakeMessages([say("Hello.")]) as fake:` and `fake.url`. In process, without a server:
     `anthropic.Anthropic(http_client=fake.http_client(), …)`.
@@ -33,12 +37,25 @@ class FakeMessages:
         self,
         model: Model,
         *,
-        then: TurnLike | None = None,
+        then: TurnLike | Rule | None = None,
         key: str | None = None,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], None] | None = None,
+        strict: bool = True,
+        refuses: tuple[str, ...] = (),
+        window: int = 1_000_000,
+        cache_minimum: int | None = None,
     ) -> None:
-        self.api = FakeApi(model, then=then, key=key, clock=clock)
+        self.api = FakeApi(
+            model,
+            then=then,
+            key=key,
+            clock=clock,
+            strict=strict,
+            refuses=refuses,
+            window=window,
+            cache_minimum=cache_minimum,
+        )
         self._sleep = sleep
         self._server: Server | None = None
 

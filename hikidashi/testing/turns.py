@@ -16,6 +16,7 @@ __all__ = [
     "Ending",
     "HttpError",
     "Model",
+    "Rule",
     "Turn",
     "TurnLike",
     "as_turn",
@@ -135,10 +136,13 @@ class HttpError:
     delivery: Delivery = field(default_factory=Delivery)
 
 
-TurnLike = str | Block | Sequence[Block] | Turn | HttpError
+TurnLike = str | Block | Sequence[Block | str] | Turn | HttpError
 
-#: A scripted model is a sequence of turns, each used once; a rule-driven one makes a turn of the request's body.
-Model = Sequence[TurnLike] | Callable[[dict[str, Any]], TurnLike]
+#: Makes a turn of a request's body.
+Rule = Callable[[dict[str, Any]], TurnLike]
+
+#: A scripted model is a sequence of turns (or of rules), each used once; a rule-driven one is one rule for all.
+Model = Sequence[TurnLike | Rule] | Rule
 
 
 def turn(*blocks: Block | str, stop_reason: str | None = None, **fields: Any) -> Turn:
