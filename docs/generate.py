@@ -30,6 +30,7 @@ from hikidashi.config.defaults import OTHER_VARIABLES, SETTINGS, Setting  # noqa
 from hikidashi.config.settings import expected  # noqa: E402
 from hikidashi.drawer.person import MARKERS, NO_MARKERS, PROGRAMS  # noqa: E402
 from hikidashi.drawer.probe_environment import EVERY_PROBE, OF_PROGRAM  # noqa: E402
+from hikidashi.prompts.template import PROMPTS  # noqa: E402
 from hikidashi.records.linter import rules_table  # noqa: E402
 from hikidashi.redact.rules import render_table  # noqa: E402
 
@@ -136,6 +137,16 @@ def _value(option: click.Option) -> str:
     return f" `{_metavar(option)}`{default}"
 
 
+def prompts_table() -> str:
+    """Every prompt, what it is for, and its placeholders."""
+
+    def braced(names: tuple[str, ...]) -> str:
+        return " ".join(f"`{{{{{name}}}}}`" for name in names)
+
+    rows = [[f"`{name}`", kind.doc, braced(kind.needed), braced(kind.allowed)] for name, kind in PROMPTS.items()]
+    return _table(["name", "what it is for", "placeholders it needs", "placeholders it may have"], rows)
+
+
 def inbox_keys_table() -> str:
     """What each key of the inbox does."""
     return _table(["key", "what it does"], [[f"`{key}`", does] for key, does in KEYS.items()])
@@ -193,6 +204,7 @@ PARTS: Final[list[tuple[str, str, Callable[[], str]]]] = [
     ("security.md", "secret-shapes", lambda: render_table().rstrip("\n")),
     ("linter.md", "rules", lambda: rules_table().rstrip("\n")),
     ("promotion.md", "tools", tools_table),
+    ("prompts.md", "prompts", prompts_table),
     ("gate.md", "inbox-keys", inbox_keys_table),
     ("gate.md", "markers", markers_table),
     ("gate.md", "host-programs", programs_table),

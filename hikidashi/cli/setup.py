@@ -22,6 +22,7 @@ from hikidashi.cli.output import (
     table,
     yes_option,
 )
+from hikidashi.cli.prompts import trust_prompts
 from hikidashi.config.settings import load_settings
 from hikidashi.errors import UsageError
 from hikidashi.staging.pause import paused_since, set_paused
@@ -84,15 +85,20 @@ def _show_found(here: Opened, count: int, volume: int) -> None:
 
 
 @click.command("trust")
+@click.option("--prompts", is_flag=True, help="Show the prompts of this workspace, and use them as they are now.")
 @yes_option
 @json_option
-def trust_command(yes: bool, as_json: bool) -> None:
+def trust_command(prompts: bool, yes: bool, as_json: bool) -> None:
     """Look at a .hikidashi/ that came with a clone or was moved here, and adopt its records.
 
     Only Markdown under memory/ and knowledge/ is adopted. Database, staging, claim, journal, history and prompts
-    found there are set aside, unread, and made anew.
+    found there are set aside, unread, and made anew. Prompts in a workspace that is trusted already are used after
+    --prompts has shown them, until one of them changes.
     """
     folder = current_folder()
+    if prompts:
+        trust_prompts(folder, yes=yes, as_json=as_json)
+        return
     report = preview_trust(folder)
     if report.kind != "already":
         if not as_json:

@@ -37,6 +37,8 @@ def _show(status: Mapping[str, Any]) -> None:
         ("staged", _staged(status["staging"])),
     ]
     rows.append(("drawer", _drawer(status["drawer"])))
+    if status["prompts"]["replaced"]:
+        rows.append(("prompts", _prompts(status["prompts"]["replaced"])))
     if status["last_run"]:
         rows.append(("last run", _last_run(status["last_run"])))
     if status["claim"]:
@@ -49,6 +51,8 @@ def _show(status: Mapping[str, Any]) -> None:
     table(("", ""), rows)
     for path, message in status["read_only"].items():
         note(f"{path} is read-only to runs until it is mended: {message}")
+    for line in status["prompts"]["notices"]:
+        note(line)
     if status["unfinished_publication"] and not (status["claim"] and status["claim"]["alive"]):
         note("a run was stopped while it published; the next `hikidashi consolidate` finishes it")
 
@@ -73,6 +77,11 @@ def _drawer(drawer: Mapping[str, int]) -> str:
         waits = "1 candidate waits" if drawer["candidates"] == 1 else f"{drawer['candidates']} candidates wait"
         lines.append(f"{waits} for your yes: `hikidashi inbox`")
     return "\n".join(lines)
+
+
+def _prompts(replaced: Mapping[str, str]) -> str:
+    whose = {"user": "your own", "workspace": "this workspace's, as you trusted it"}
+    return "\n".join(f"{name}: {whose[origin]}" for name, origin in replaced.items())
 
 
 def _last_run(run: Mapping[str, Any]) -> str:

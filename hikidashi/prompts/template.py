@@ -27,6 +27,7 @@ __all__ = [
     "MAX_PROMPT_BYTES",
     "PROMPTS",
     "FoundPrompt",
+    "Origin",
     "Prompt",
     "PromptKind",
     "PromptSources",
@@ -35,6 +36,7 @@ __all__ = [
     "prompt_notices",
     "prompt_text",
     "read_prompt",
+    "replaced_prompts",
     "workspace_prompts",
 ]
 
@@ -168,6 +170,19 @@ def workspace_prompts(sources: PromptSources) -> list[FoundPrompt]:
     """The prompts that lie in the workspace, pinned or not, by name."""
     found = [_found_in_workspace(name, sources) for name in sorted(PROMPTS)]
     return [each for each in found if each is not None]
+
+
+def replaced_prompts(sources: PromptSources) -> dict[str, Origin]:
+    """Which prompts are not ours, and whose they are; one whose file cannot be used is among the notices instead."""
+    found: dict[str, Origin] = {}
+    for name in PROMPTS:
+        try:
+            origin = find_prompt(name, sources).origin
+        except BadSettings:
+            continue
+        if origin != "built-in":
+            found[name] = origin
+    return found
 
 
 def prompt_notices(sources: PromptSources) -> list[str]:

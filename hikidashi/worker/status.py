@@ -12,7 +12,9 @@ from hikidashi.config.workspace import Workspace
 from hikidashi.db.network import network_kind
 from hikidashi.drawer.candidates import waiting
 from hikidashi.drawer.reading import count_facts
+from hikidashi.model.prompt_files import prompt_sources
 from hikidashi.processes import SYSTEM_PROCESSES, Processes
+from hikidashi.prompts.template import prompt_notices, replaced_prompts
 from hikidashi.records.library import read_tree
 from hikidashi.records.linter import read_only_paths
 from hikidashi.staging.claim import ClaimStatus, read_claim
@@ -44,6 +46,7 @@ def workspace_status(
     since = paused_since(connection)
     loaded = read_tree(workspace)
     shut = [*loaded.findings, *read_only_paths(loaded.tree).values()]
+    prompts = prompt_sources(workspace)
     return {
         "workspace": str(workspace.root),
         "workspace_id": workspace.id,
@@ -66,6 +69,7 @@ def workspace_status(
         "last_run": None if row is None else run_form(row),
         "paused_at": since,
         "unfinished_publication": workspace.journal.exists(),
+        "prompts": {"replaced": replaced_prompts(prompts), "notices": prompt_notices(prompts)},
         "read_only": {finding.path: f"line {finding.line}, {finding.code} {finding.message}" for finding in shut},
         "idle_reason": None if claim is not None and claim.alive else _idle_reason(totals, over, since, row, engine),
     }

@@ -22,7 +22,7 @@ RUN = {
 STATUS = {
     "workspace", "workspace_id", "network_file_system", "engine", "engine_reason", "extraction_engine",
     "extraction_reason", "staging", "drawer", "claim", "last_run", "paused_at",
-    "unfinished_publication", "read_only", "idle_reason",
+    "unfinished_publication", "prompts", "read_only", "idle_reason",
 }  # fmt: skip
 STAGING = {"entries", "bytes", "pending", "invalid", "quarantined", "over_threshold", "batch_limit"}
 CLAIM = {"run_id", "pid", "host", "started_at", "entries", "alive", "reason"}
