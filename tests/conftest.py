@@ -12,7 +12,6 @@ import atexit
 import itertools
 import os
 import shutil
-import socket
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from typing import Any
 import pytest
 
 from hikidashi.drawer import person
+from hikidashi.testing import forbid_real_requests
 from tests.support.commands import Commands
 
 _REAL_HOME = Path.home().resolve()
@@ -67,14 +67,11 @@ def _scrub_environment() -> None:
 def _guard(event: str, args: tuple[Any, ...]) -> None:
     if event == "open" and isinstance(args[0], str) and args[0].startswith(_FORBIDDEN):
         raise RuntimeError(f"a test reached the real home: {args[0]}")
-    if event == "socket.connect" and args[0].family in (socket.AF_INET, socket.AF_INET6):
-        host = args[1][0]
-        if host not in ("127.0.0.1", "::1", "localhost"):
-            raise RuntimeError(f"a test reached for the network: {args[1]}")
 
 
 _use_memory_disk()
 _scrub_environment()
+forbid_real_requests()
 sys.addaudithook(_guard)
 
 

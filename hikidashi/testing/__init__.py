@@ -17,6 +17,8 @@ from hikidashi.testing.faults import (
     too_large,
     unauthorized,
 )
+from hikidashi.testing.forbid import RealRequestError, forbid_real_requests
+from hikidashi.testing.server import nobody_url
 from hikidashi.testing.turns import (
     HttpError,
     Model,
@@ -26,6 +28,7 @@ from hikidashi.testing.turns import (
     call,
     cut,
     error_in_stream,
+    refused,
     reset,
     say,
     silent,
@@ -40,6 +43,7 @@ __all__ = [
     "FakeMessages",
     "HttpError",
     "Model",
+    "RealRequestError",
     "Recorded",
     "Rule",
     "Turn",
@@ -49,13 +53,16 @@ __all__ = [
     "credit_too_low",
     "cut",
     "error_in_stream",
+    "forbid_real_requests",
     "forbidden",
     "garbage",
     "http_error",
+    "nobody_url",
     "overloaded",
     "prompt_too_long",
     "rate_limited",
     "redirect",
+    "refused",
     "reset",
     "say",
     "server_error",

@@ -16,10 +16,17 @@ from typing import Any, Final
 from hikidashi.testing.api import FakeApi
 from hikidashi.testing.wire import Reply
 
-__all__ = ["Server"]
+__all__ = ["Server", "nobody_url"]
 
 #: Seconds between two looks at whether a silent connection has gone.
 _LOOK: Final = 0.02
+
+
+def nobody_url() -> str:
+    """A loopback address where nobody listens: connections to it are refused."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{probe.getsockname()[1]}"
 
 
 class Server:
@@ -130,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         if reply.ending == "silence":
             self._stay_silent()
-        elif reply.ending == "reset":
+        elif reply.ending in ("reset", "refused"):
             self._reset()
 
     def _send(self, reply: Reply) -> None:
@@ -150,7 +157,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _reset(self) -> None:
         # What was sent before must have arrived: a reset throws away what the other side has not read yet.
-        self.server.wait(0)
         time.sleep(_LOOK)
         self.server.reset(self.connection)
 

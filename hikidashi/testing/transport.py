@@ -62,5 +62,7 @@ def _end(reply: Reply, request: httpx2.Request) -> None:
         raise httpx2.RemoteProtocolError(message, request=request)
     if reply.ending == "reset":
         raise httpx2.ReadError("[Errno 104] Connection reset by peer", request=request)
+    if reply.ending == "refused":
+        raise httpx2.ConnectError("[Errno 111] Connection refused", request=request)
     if reply.ending == "silence":
         raise httpx2.ReadTimeout("The read operation timed out", request=request)

@@ -23,6 +23,7 @@ __all__ = [
     "call",
     "cut",
     "error_in_stream",
+    "refused",
     "reset",
     "say",
     "silent",
@@ -70,8 +71,8 @@ def unknown(kind: str = "hologram", **content: Any) -> Block:
 
 #: What happens at the end or at the given place: all is sent (`whole`); the connection closes in the middle of the
 #: message (`cut`); the transfer ends in good order, but too early (`short`); the connection is reset (`reset`);
-#: nothing more comes (`silence`); the stream brings an error event and ends (`error`).
-Ending = Literal["whole", "cut", "short", "reset", "silence", "error"]
+#: nothing more comes (`silence`); the stream brings an error event and ends (`error`); nobody listens (`refused`).
+Ending = Literal["whole", "cut", "short", "reset", "silence", "error", "refused"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +178,11 @@ def cut(
 def reset(form: TurnLike = "", *, after_events: int | None = None) -> Turn | HttpError:
     """The connection is reset: before anything is answered, or after so many events."""
     return _delivered(form, ending="reset", after_events=after_events, before_headers=after_events is None)
+
+
+def refused() -> Turn | HttpError:
+    """Nobody listens. Over HTTP the connection is reset at once, for somebody did: see also `nobody_url`."""
+    return _delivered("", ending="refused", before_headers=True)
 
 
 def silent(form: TurnLike = "", *, after_events: int | None = None) -> Turn | HttpError:

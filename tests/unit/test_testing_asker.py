@@ -64,6 +64,7 @@ def test_malformed_input_of_a_call_is_none_and_the_words_are_kept() -> None:
         (cut("Keys.", after_bytes=10), "network"),
         (cut("Keys.", after_bytes=10, clean=True), "network"),
         (testing.reset(), "network"),
+        (testing.refused(), "network"),
         (testing.silent(), "network"),
     ],
 )
