@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import signal
 import sys
 import tempfile
+import threading
 import traceback
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Final
 
 import click
@@ -57,6 +59,18 @@ COMMANDS: Final = {
 _PIPE_CODE: Final = 141
 _STOPPED_CODE: Final = 130
 
+#: Signals by which a system asks a process to end, at log-out or shut-down.
+_REQUESTS: Final = ("SIGTERM", "SIGHUP")
+
+
+class _AskedToEnd(KeyboardInterrupt):
+    """The system asks the process to end. As with Ctrl+C, what is under way closes its rows and gives back its claim:
+    a run that only vanished would be taken for one that an entry brought down."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.exit_code = 128 + number
+
 
 class _LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -101,6 +115,7 @@ def main() -> None:
     """Run the command line; ends the process with the exit codes of `hikidashi.errors`."""
     sys.excepthook = _internal_error
     _open_standard_streams()
+    _hear_requests_to_end()
     try:
         code = _run(sys.argv[1:])
         _flush()
@@ -110,8 +125,9 @@ def main() -> None:
         code = _fail(
             "UsageError" if exc.exit_code == UsageError.exit_code else "HikidashiError", _mend(exc), exc.exit_code
         )
-    except (KeyboardInterrupt, click.Abort):
-        code = _fail("Stopped", "stopped; run the same command again to go on", _STOPPED_CODE)
+    except (KeyboardInterrupt, click.Abort) as exc:
+        stopped = exc.exit_code if isinstance(exc, _AskedToEnd) else _STOPPED_CODE
+        code = _fail("Stopped", "stopped; run the same command again to go on", stopped)
     except BrokenPipeError:  # the reader (`| head`) went away: end as a pipe's writer does
         code = _PIPE_CODE
     try:
@@ -119,6 +135,20 @@ def main() -> None:
     except OSError:  # said above; the interpreter would flush once more and complain in its own words
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
+
+
+def _hear_requests_to_end() -> None:
+    if threading.current_thread() is not threading.main_thread():  # no other one may say what a signal does
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)  # asked twice, it ends at once
+        raise _AskedToEnd(number)
+
+    for name in _REQUESTS:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # `nohup` has one ignored
+            signal.signal(number, end)
 
 
 def _run(arguments: list[str]) -> int:

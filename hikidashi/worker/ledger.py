@@ -23,6 +23,7 @@ __all__ = [
     "batch_limit",
     "close_run",
     "entry_state",
+    "halve_batch",
     "last_run",
     "losses_left",
     "note_run",
@@ -228,3 +229,8 @@ def batch_limit(connection: sqlite3.Connection) -> int | None:
 def set_batch_limit(connection: sqlite3.Connection, limit: int | None) -> None:
     """Set or (None) lift the smaller batch."""
     _set_meta(connection, "batch_limit", "" if limit is None else str(limit))
+
+
+def halve_batch(connection: sqlite3.Connection, entries: int) -> None:
+    """After a run that failed over so many entries: the next takes half as many, one at least."""
+    set_batch_limit(connection, max(1, entries // 2))

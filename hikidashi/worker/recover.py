@@ -10,7 +10,7 @@ from hikidashi.errors import CorruptData
 from hikidashi.ulid import random_ulid
 from hikidashi.worker.bench import Bench
 from hikidashi.worker.journal import Journal, read_journal, set_aside
-from hikidashi.worker.ledger import RunRow, close_run, run_row, unfinished_runs
+from hikidashi.worker.ledger import RunRow, close_run, halve_batch, run_row, unfinished_runs
 from hikidashi.worker.publish import TakenBack, finish
 from hikidashi.worker.tree_files import sweep_temporaries
 
@@ -68,11 +68,19 @@ def _taken_back(bench: Bench, journal: Journal, paths: list[str]) -> str:
 
 
 def _close(bench: Bench, row: RunRow) -> list[str]:
-    """Give a killed run its outcome; a crash counts against an entry only when it was the whole batch."""
+    """Give a killed run its outcome, and the next one half of its batch.
+
+    A system that is short of memory kills without a word. A run that it killed over too large a batch would be
+    killed over it for ever; one that died of something else only takes two runs instead of one. A crash counts
+    against an entry only when it was the whole batch.
+    """
     outcome, message = _ending(row)
     _end(bench, row, outcome, message)
     lines = [f"run {row.run_id} {message}"]
-    if outcome == "crashed" and len(row.batch) == 1:
+    if outcome != "crashed" or not row.batch:  # one of clean-up alone took no entries
+        return lines
+    halve_batch(bench.connection, len(row.batch))
+    if len(row.batch) == 1:
         # Closed first, counted second: killed in between, the crash goes uncounted, which costs one more try.
         # The other order could count one crash twice and set a sound entry aside.
         lines += [

@@ -25,7 +25,7 @@ from hikidashi.staging.store import StagingStore, next_batch
 from hikidashi.times import Clock, format_time, now
 from hikidashi.ulid import random_ulid
 from hikidashi.worker.bench import Bench, Checkpoint, no_checkpoint
-from hikidashi.worker.ledger import batch_limit, close_run, run_row, set_batch_limit, start_run
+from hikidashi.worker.ledger import batch_limit, close_run, halve_batch, run_row, set_batch_limit, start_run
 from hikidashi.worker.outcomes import CONTENT_FAILURES, FAILURES, exit_code, outcome_of
 from hikidashi.worker.phases import EngineFactory, Phases
 from hikidashi.worker.recover import recover
@@ -238,7 +238,7 @@ class _Run:
                 grown = limit * 2
                 set_batch_limit(connection, grown if grown < self.settings.worker.batch_entries else None)
         elif self.batch and outcome in (*CONTENT_FAILURES, "crashed"):
-            set_batch_limit(connection, max(1, len(self.batch) // 2))
+            halve_batch(connection, len(self.batch))
             if outcome in CONTENT_FAILURES or len(self.batch) == 1:
                 quarantined = self.bench.store.count_failure(self.batch)
                 self.report.notices += [f"entry {i} failed alone too often and is in quarantine" for i in quarantined]

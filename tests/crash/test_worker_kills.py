@@ -113,8 +113,29 @@ def test_a_run_killed_at_any_checkpoint_is_finished_or_taken_up_by_the_next(
         assert set(workshop.states().values()) == {"consumed"}
         assert workshop.read("memory/workflow/notes.md") == "Ours.\n"
         phases = [commit.trailers.get("Phase", ("",))[0] for commit in workshop.history.log()]
-        assert phases.count("integration") == 1
+        dead_with_its_batch = _between(name, "run:started", "publish:guarded") and occurrence == 1
+        assert phases.count("integration") == (2 if dead_with_its_batch else 1), "then half of it, and the rest"
         workshop.close()
+
+
+def _between(name: str, first: str, last: str) -> bool:
+    places = [CHECKPOINTS.index(one) for one in (first, name, last)]
+    return places == sorted(places)
+
+
+def test_a_run_that_is_killed_over_its_entries_takes_half_as_many_until_the_one_at_fault_stands_alone(
+    driver: Driver, workshop: Workshop
+) -> None:
+    ids = workshop.stage(1, 2, 3, 4, 5)
+    for _ in range(6):  # as a system does that is short of memory
+        assert driver.kill(workshop.workspace.root, checkpoint="run:materials")
+    batches = [json.loads(row["batch"]) for row in workshop.connection.execute("SELECT batch FROM runs ORDER BY rowid")]
+    assert batches == [ids[:5], ids[:2], ids[:1], ids[:1], ids[:1], ids[1:2]]
+    assert workshop.states()[ids[0]] == "quarantined"
+    assert (workshop.workspace.quarantine / f"{ids[0]}.json").exists()
+    assert workshop.drain().exit_code == 0
+    workshop.assert_whole(ids[1:])
+    assert [workshop.states()[one] for one in ids[1:]] == ["consumed"] * 4
 
 
 @pytest.mark.parametrize(
@@ -152,8 +173,11 @@ def test_kills_at_random_moments_in_a_row_lose_nothing(driver: Driver, workshop:
         tree = workshop.tree()
         assert all(data for data in tree.values()), f"seed {seed}"
     assert workshop.drain().exit_code == 0, f"seed {seed}"
-    workshop.assert_whole(ids)
-    assert set(workshop.states().values()) == {"consumed"}, f"seed {seed}"
+    set_aside = [one for one, state in workshop.states().items() if state == "quarantined"]
+    assert len(set_aside) <= kills // 3, f"seed {seed}: only three runs that die over one entry alone set it aside"
+    assert all((workshop.workspace.quarantine / f"{one}.json").exists() for one in set_aside), f"seed {seed}"
+    workshop.assert_whole(one for one in ids if one not in set_aside)
+    assert set(workshop.states().values()) <= {"consumed", "quarantined"}, f"seed {seed}"
 
 
 @pytest.mark.parametrize("name", ["restore:protected", "restore:written", "edits:committed"])
@@ -238,7 +262,7 @@ def test_a_run_that_slept_through_its_own_end_publishes_nothing(driver: Driver, 
     ids = workshop.stage(1, 2)
     sleeper = driver.ask(workshop.workspace.root, stop=name)["stopped"]
     workshop.workspace.claim_path.unlink()  # as if it had been judged hung and taken over
-    assert workshop.run().consumed == 2
+    assert [run.consumed for run in workshop.drain().runs] == [1, 1]
     tip = workshop.history.tip()
     answer = driver.ask(workshop.workspace.root, **{"continue": sleeper})
     assert answer["code"] == LostClaim.exit_code

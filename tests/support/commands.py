@@ -86,7 +86,8 @@ class Commands:
     def __call__(self, *arguments: str, cwd: Path, code: int | None = 0, **told: Any) -> Ended:
         """Run one command and wait for it.
 
-        `code=None`: any. Told: `kill_at` (checkpoint) with `occurrence`; `kill_after` (seconds); `refuse`
+        `code=None`: any. Told: `kill_at` (checkpoint) with `occurrence` and `kill_with` (the signal's name, SIGKILL
+        if not said); `kill_after` (seconds); `refuse`
         (n-th write, from 0) with `errno`; `append_at` (checkpoint) with `append_to` (a file) and
         `append` (text); `clock_by` (seconds that the clock is off); `note` (True: `passed`);
         `environ` (added variables).
@@ -257,7 +258,7 @@ def _arranged(job: dict[str, Any], note: int) -> Iterator[None]:
             with open(job["append_to"], "a", encoding="utf-8") as stream:  # as an editor that saves just now
                 stream.write(job["append"])
         if job.get("kill_at") == name and counted[name] == job.get("occurrence", 1):
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.Signals[job.get("kill_with", "SIGKILL")])
 
     def before(step: Step, path: Path) -> None:
         nonlocal writes
