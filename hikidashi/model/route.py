@@ -201,17 +201,16 @@ def make_transport(endpoint: Endpoint) -> tuple[httpx2.BaseTransport, httpx2.Tim
     """
     network = _Network(endpoint)
     proxy = _proxy(endpoint)
-    # One connection, not kept for long: minutes may pass between two requests, and servers close idle ones.
+    # A connection is not kept for long: minutes may pass between two requests, and servers close idle ones.
     shared: dict[str, Any] = {
         "ssl_context": httpcore2.default_ssl_context(),
-        "max_connections": 1,
         "max_keepalive_connections": 1,
         "keepalive_expiry": 5.0,
         "network_backend": network,
     }
     pool = httpcore2.ConnectionPool(**shared) if proxy is None else httpcore2.HTTPProxy(**proxy, **shared)
     idle = endpoint.idle_seconds
-    return _Transport(pool, network), httpx2.Timeout(idle, connect=min(_CONNECT_SECONDS, idle), pool=None)
+    return _Transport(pool, network), httpx2.Timeout(idle, connect=min(_CONNECT_SECONDS, idle), pool=_CONNECT_SECONDS)
 
 
 def _proxy(endpoint: Endpoint) -> dict[str, Any] | None:
@@ -229,13 +228,16 @@ def _proxy(endpoint: Endpoint) -> dict[str, Any] | None:
     if not given:
         return None
     url = urlsplit(given if "://" in given else f"http://{given}")
-    if url.scheme not in ("http", "https") or not url.hostname:
+    try:
+        port = url.port or (443 if url.scheme == "https" else 80)
+    except ValueError:
+        port = 0
+    if url.scheme not in ("http", "https") or not url.hostname or not port:
         raise BadSettings(
-            f"the environment names a proxy of kind {url.scheme!r} for {endpoint.name}, and only http:// and https:// "
-            "ones are supported: set HTTPS_PROXY to such a one, or NO_PROXY to leave it out for this server"
+            f"the environment names a proxy for {endpoint.name} that is none of http:// or https://: "
+            "set HTTPS_PROXY to such a one, or NO_PROXY to leave it out for this server"
         )
     host_part = f"[{url.hostname}]" if _is_ipv6(url.hostname) else url.hostname
-    port = url.port or (443 if url.scheme == "https" else 80)
     auth = (unquote(url.username), unquote(url.password or "")) if url.username else None
     return {"proxy_url": f"{url.scheme}://{host_part}:{port}", "proxy_auth": auth}
 
