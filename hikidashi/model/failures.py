@@ -18,7 +18,7 @@ from hikidashi.model.endpoint import Endpoint
 from hikidashi.model.policy import LONGEST_ASKED_WAIT, asked_wait
 from hikidashi.redact import redact
 
-__all__ = ["Refusal", "cut_off", "failure_of", "refusal_of", "stream_failure"]
+__all__ = ["Refusal", "cut_off", "failure_of", "no_answer", "refusal_of", "stream_failure", "was_sent"]
 
 Kind = Literal["auth", "billing", "overloaded", "network", "content"]
 
@@ -148,8 +148,26 @@ def cut_off(why: str, *, endpoint: Endpoint) -> ModelFailure:
     )
 
 
-def failure_of(error: Exception, *, endpoint: Endpoint, model: str, now: datetime) -> HikidashiError | None:
-    """What an exception of the SDK, of httpx2 or of httpcore2 means; None for one that is none of theirs."""
+def no_answer(content_type: str, *, endpoint: Endpoint) -> ModelFailure:
+    """The failure of a server that answers with something else: a proxy's login page, another program's port."""
+    kind = f" ({_shown(content_type)})" if content_type else ""
+    return ModelFailure(
+        f"{endpoint.name} answers with no message{kind}: check memory.base_url, {_PING}", kind="network"
+    )
+
+
+def was_sent(error: BaseException) -> bool:
+    """Whether the server may have worked for a request that ended so: not when it said no, or was never reached."""
+    import anthropic
+
+    if isinstance(error, anthropic.APIStatusError):
+        return False
+    never = {"ConnectError", "ConnectTimeout", "ProxyError", "PoolTimeout", "LocalProtocolError"}
+    return not never & {type(link).__name__ for link in _chain(error)}
+
+
+def failure_of(error: Exception, *, endpoint: Endpoint, model: str, now: datetime) -> HikidashiError:
+    """What an exception of the SDK, of httpx2 or of httpcore2 means; any other is raised again."""
     import anthropic
     import httpcore2
     import httpx2
@@ -172,12 +190,12 @@ def failure_of(error: Exception, *, endpoint: Endpoint, model: str, now: datetim
             f"memory.base_url, {_PING}",
             kind="auth",
         )
-    return None
+    raise error
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
     link: BaseException | None = error
-    for _ in range(10):
+    for _ in range(10):  # chains may be circles
         if link is None:
             return
         yield link

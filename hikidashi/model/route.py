@@ -23,7 +23,7 @@ import httpx2
 from hikidashi.errors import BadSettings
 from hikidashi.model.endpoint import Endpoint, is_loopback
 
-__all__ = ["AnswerTooLarge", "TookTooLong", "make_transport", "only_loopback"]
+__all__ = ["AnswerTooLarge", "TookTooLong", "make_transport", "only_loopback", "step_limits"]
 
 #: Seconds to make a connection: a server on the way up, or a handshake through a slow proxy, takes less.
 _CONNECT_SECONDS: Final = 20.0
@@ -194,11 +194,14 @@ class _Transport(httpx2.BaseTransport):
         self._pool.close()
 
 
-def make_transport(endpoint: Endpoint) -> tuple[httpx2.BaseTransport, httpx2.Timeout]:
-    """The transport for requests to `endpoint`, and the limits of its single steps.
+def step_limits(endpoint: Endpoint) -> httpx2.Timeout:
+    """The limits of a request's single steps; the whole of it is limited by the transport."""
+    idle = endpoint.idle_seconds
+    return httpx2.Timeout(idle, connect=min(_CONNECT_SECONDS, idle), pool=_CONNECT_SECONDS)
 
-    Raises `BadSettings` for a proxy of a kind that is not supported.
-    """
+
+def make_transport(endpoint: Endpoint) -> httpx2.BaseTransport:
+    """The transport for requests to `endpoint`. Raises `BadSettings` for a proxy of a kind that is not supported."""
     network = _Network(endpoint)
     proxy = _proxy(endpoint)
     # A connection is not kept for long: minutes may pass between two requests, and servers close idle ones.
@@ -209,8 +212,7 @@ def make_transport(endpoint: Endpoint) -> tuple[httpx2.BaseTransport, httpx2.Tim
         "network_backend": network,
     }
     pool = httpcore2.ConnectionPool(**shared) if proxy is None else httpcore2.HTTPProxy(**proxy, **shared)
-    idle = endpoint.idle_seconds
-    return _Transport(pool, network), httpx2.Timeout(idle, connect=min(_CONNECT_SECONDS, idle), pool=_CONNECT_SECONDS)
+    return _Transport(pool, network)
 
 
 def _proxy(endpoint: Endpoint) -> dict[str, Any] | None:
