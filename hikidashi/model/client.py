@@ -22,6 +22,7 @@ from hikidashi.model.endpoint import Endpoint
 from hikidashi.model.messages import Answer, Phase, Request, Usage
 from hikidashi.model.meter import FAILURES, Meter, RequestOutcome
 from hikidashi.model.policy import make_policy
+from hikidashi.model.tokens import estimate_request
 from hikidashi.times import Clock, now
 
 if TYPE_CHECKING:
@@ -249,12 +250,6 @@ class _Sent:
             seconds=seconds,
             unknown=reader.unknown,
         )
-
-
-def estimate_request(request: Request) -> int:
-    """Tokens of the input, erring high."""
-    parts = (request.system, request.tools, request.messages, request.schema)
-    return sum(len(json.dumps(part, ensure_ascii=False).encode()) for part in parts if part) // 2 + 64
 
 
 def _make_sdk(endpoint: Endpoint, transport: httpx2.BaseTransport | None) -> anthropic.Anthropic:

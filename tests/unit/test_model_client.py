@@ -127,8 +127,6 @@ def refusing(*options: str) -> Callable[[dict[str, Any]], Any]:
     ],
 )
 def test_refused_options_are_left_out_from_then_on(options: tuple[str, ...], sent: list[set[str]]) -> None:
-    options: tuple[str, ...], sent: list[set[str]]
-) -> None:
     fake = FakeMessages(refusing(*options))
     meter = MemoryMeter()
     asked = request(model=f"model-{'-'.join(options)}", schema=SCHEMA, effort="low")
