@@ -48,7 +48,8 @@ _TELLING: Final = (
 _OUR_TOOL: Final = re.compile(r"mcp__(?:\w+_)?hikidashi")
 #: Calls of our own program, and reading of our own folder.
 _OUR_COMMAND: Final = re.compile(
-    r"(?:^|[;&|(\n]\s*|\b(?:sudo|uvx|exec|npx|uv run|pipx run|python[\d.]* -m) |/)hikidashi(?=[\s;&|)]|$)"
+    r"(?:^|[;&|(\n]\s*|\b(?:sudo|uvx|exec|npx|uv run|pipx run|python[\d.]* -m) )"
+    r"(?:[^\s;&|()'\"]*/)?hikidashi(?=[\s;&|)]|$)"
     r"|\.hikidashi(?:/|\b)"
 )
 #: What we put in front of an agent, wherever it was printed again.

@@ -25,7 +25,6 @@ from hikidashi.hosts.claude_tools import (
     MAX_TEXT,
     Ending,
     content_text,
-    cut,
     ending,
     judge,
     notified_ending,
@@ -104,8 +103,6 @@ class Fold(Envelopes):
                 if type(text) is not str or not text or text.isspace():
                     continue
                 event.kind = event.role = "assistant"
-                if len(text) > MAX_TEXT:
-                    text, event.truncated = cut(text)
                 event.text = text
             else:
                 self._result(block, event, None, size)
@@ -255,7 +252,7 @@ class Fold(Envelopes):
         operation = line.get("operation")
         text = content_text(line.get("content"))
         if operation == "enqueue":
-            self._typed.enqueue(line, number, cut(hear(text).words)[0])
+            self._typed.enqueue(line, number, hear(text).words)
             done = notified_ending(text)
             return self._ended(done, self._base(line, number), False) if done else []
         if operation in ("dequeue", "remove"):

@@ -104,10 +104,10 @@ def refusal_words(text: str) -> str:
 
 
 def say(event: Event, kind: EventKind, text: str) -> Event:
-    """Make `event` one of words, within the size of an event's text."""
+    """Make `event` one of words: a person's whole, all others within the size of an event's text."""
     event.kind = kind
     event.role = "user" if kind == "user" else "assistant" if kind == "assistant" else "tool"
-    if len(text) > MAX_TEXT:
+    if len(text) > MAX_TEXT and kind != "user":
         text, event.truncated = cut(text)
     event.text = text
     return event

@@ -97,7 +97,7 @@ class Event:
     at: str
     session_id: str
     role: Role
-    #: Words, a tool's output (`tool_result`), a summary (`compaction`).
+    #: Words (a person's and the agent's are whole), a tool's output (`tool_result`), a summary (`compaction`).
     text: str = ""
     #: Working folder of the event; '' when unknown.
     cwd: str = ""
