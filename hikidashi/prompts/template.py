@@ -262,6 +262,8 @@ def _found_in_workspace(name: str, sources: PromptSources) -> FoundPrompt | None
 def _bytes(path: Path, *, follow: bool) -> bytes | None:
     """At most one byte more than a prompt may have; None where no file is. Raises `BadSettings`."""
     try:
+        if not follow and path.is_symlink():  # Windows has no flag that says so when opening
+            raise BadSettings(f"{_shown(path)} is a link and is not followed: put the file itself there")
         descriptor = os.open(path, os.O_RDONLY | _BINARY | (0 if follow else _NO_FOLLOW))
         with os.fdopen(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -272,8 +274,6 @@ def _bytes(path: Path, *, follow: bool) -> bytes | None:
             raise BadSettings(f"{_shown(path)} is a link to a file that is missing: mend or delete the link") from exc
         return None
     except OSError as exc:
-        if path.is_symlink() and not follow:
-            raise BadSettings(f"{_shown(path)} is a link and is not followed: put the file itself there") from exc
         raise BadSettings(
             f"{_shown(path)} cannot be read ({exc.strerror}): give your user read access, or move it away"
         ) from exc

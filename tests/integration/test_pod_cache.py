@@ -9,7 +9,7 @@ import pytest
 
 from hikidashi.model.pod import Pod, ResidentKnowledge
 from hikidashi.model.tool import Tool
-from hikidashi.testing import call, say, turn
+from hikidashi.testing import call, say, think, turn
 from hikidashi.testing.asker import FakeAsker
 
 MODEL = "claude-sonnet-5-5"
@@ -136,13 +136,25 @@ def test_resident_knowledge_is_in_what_the_server_gets_and_gone_after_the_switch
     [
         turn(call("read_page", raw='{"number": 1'), call("read_page", {"number": 2})),
         turn(call("no_such_tool", {})),
+        turn(think("Which page?"), call("read_page", {"number": 4})),
+        turn(call("read_page", {"number": 5}), stop_reason="end_turn"),
         turn(call("read_page", {"number": "one"})),
         turn("Half a call", call("read_page", {"number": 3}), stop_reason="max_tokens"),
         turn(stop_reason="end_turn"),
         turn(stop_reason="refusal"),
         turn("Cut", stop_reason="model_context_window_exceeded"),
     ],
-    ids=["broken input", "unknown tool", "misfit", "max_tokens", "nothing", "refusal", "window"],
+    ids=[
+        "broken input",
+        "unknown tool",
+        "thinking",
+        "a call after all",
+        "misfit",
+        "max_tokens",
+        "nothing",
+        "refusal",
+        "window",
+    ],
 )
 def test_whatever_the_model_did_the_server_takes_what_is_said_next(answer: Any) -> None:
     asker = FakeAsker([answer, say("Better."), say("Best.")])
