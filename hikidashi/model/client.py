@@ -295,7 +295,10 @@ def _body(request: Request, refused: frozenset[str]) -> dict[str, Any]:
     if request.effort is not None and "effort" not in refused:
         output["effort"] = request.effort
     if request.schema is not None and "format" not in refused:
-        output["format"] = {"type": "json_schema", "schema": request.schema}
+        from anthropic import transform_schema
+
+        # The API takes a part of JSON Schema only; what it does not know goes into descriptions.
+        output["format"] = {"type": "json_schema", "schema": transform_schema(request.schema)}
     body: dict[str, Any] = {
         "model": request.model,
         "max_tokens": request.max_tokens,

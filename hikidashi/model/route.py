@@ -13,7 +13,6 @@ import ssl
 import time
 import urllib.request
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -23,15 +22,13 @@ import httpx2
 from hikidashi.errors import BadSettings
 from hikidashi.model.endpoint import Endpoint, is_loopback
 
-__all__ = ["AnswerTooLarge", "TookTooLong", "make_transport", "only_loopback", "step_limits"]
+__all__ = ["AnswerTooLarge", "TookTooLong", "make_transport", "step_limits"]
 
 #: Seconds to make a connection: a server on the way up, or a handshake through a slow proxy, takes less.
 _CONNECT_SECONDS: Final = 20.0
 
 #: Bytes of one answer; the longest that any model gives is a few megabytes of events.
 _MAX_ANSWER_BYTES: Final = 256 * 1024 * 1024
-
-_loopback_only = False
 
 
 class TookTooLong(httpcore2.TimeoutException):
@@ -40,20 +37,6 @@ class TookTooLong(httpcore2.TimeoutException):
 
 class AnswerTooLarge(httpcore2.ProtocolError):
     """The server sends more than any answer has."""
-
-
-@contextmanager
-def only_loopback() -> Iterator[None]:
-    """In this process, as long as the block runs, every connection has to lead to this machine itself.
-
-    For test suites: whatever the settings say, a request to a real server is `BadSettings` before it is sent.
-    """
-    global _loopback_only
-    before, _loopback_only = _loopback_only, True
-    try:
-        yield
-    finally:
-        _loopback_only = before
 
 
 class _Stream(httpcore2.NetworkStream):
@@ -131,17 +114,9 @@ class _Network(httpcore2.NetworkBackend):
         except (OSError, UnicodeError) as exc:
             raise httpcore2.ConnectError(f"the name is not known ({getattr(exc, 'strerror', None) or exc})") from exc
         addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-        if _loopback_only or self._endpoint.must_be_loopback:
-            for address in addresses:
-                if not is_loopback(address):
-                    raise _refusal(self._endpoint)
+        if self._endpoint.must_be_loopback and not all(map(is_loopback, addresses)):
+            raise self._endpoint.not_loopback()
         return addresses
-
-
-def _refusal(endpoint: Endpoint) -> BadSettings:
-    if endpoint.must_be_loopback:
-        return endpoint.not_loopback()
-    return BadSettings(f"a request to {endpoint.name} inside `only_loopback`: give the test a server on loopback")
 
 
 class _Body(httpx2.SyncByteStream):
@@ -221,7 +196,7 @@ def _proxy(endpoint: Endpoint) -> dict[str, Any] | None:
     Never for this machine's own servers: a proxy elsewhere would reach another machine under the same name.
     """
     host = endpoint.host
-    if _loopback_only or endpoint.must_be_loopback or host == "localhost" or host.endswith(".localhost"):
+    if endpoint.must_be_loopback or host == "localhost" or host.endswith(".localhost"):
         return None
     if is_loopback(host) or urllib.request.proxy_bypass(host):
         return None

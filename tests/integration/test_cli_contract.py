@@ -33,6 +33,9 @@ EXTRACT = {
 }  # fmt: skip
 STAGED = {"id", "kind", "status", "title", "why", "trust", "source"}
 COMMIT = {"id", "parent", "author", "at", "subject", "body", "trailers", "files"}
+#: `ping`; what is in them, tests/integration/test_model_ping.py says.
+PING = {"base_url", "models", "left_out"}
+PINGED = {"model", "settings", "works", "answered", "seconds", "tokens", "cost_micro_usd", "error"}
 OPERATION = {"op", "paths", "into", "categories", "reason"}
 
 
