@@ -30,6 +30,7 @@ from hikidashi.config.defaults import OTHER_VARIABLES, SETTINGS, Setting  # noqa
 from hikidashi.config.settings import expected  # noqa: E402
 from hikidashi.drawer.person import MARKERS, NO_MARKERS, PROGRAMS  # noqa: E402
 from hikidashi.drawer.probe_environment import EVERY_PROBE, OF_PROGRAM  # noqa: E402
+from hikidashi.model.prices import Rates, own_prices  # noqa: E402
 from hikidashi.prompts.template import PROMPTS  # noqa: E402
 from hikidashi.records.linter import rules_table  # noqa: E402
 from hikidashi.redact.rules import render_table  # noqa: E402
@@ -195,12 +196,30 @@ def tools_table() -> str:
     return f"{len(tools)} tools:\n\n" + _table(["verb", "tools", "which"], rows)
 
 
+def prices_table() -> str:
+    """Every model of the program's own price table."""
+
+    def cells(name: str, rates: Rates, window: str) -> list[str]:
+        prices = (rates.input, rates.output, rates.cache_write, rates.cache_read)
+        return [name, *(f"{price:f}" for price in prices), window]
+
+    rows = []
+    for facts in own_prices().models.values():
+        if facts.rates is not None:
+            rows.append(cells(f"`{facts.name}`", facts.rates, f"{facts.window:,}, {facts.max_output:,}"))
+        if facts.long_rates is not None:
+            rows.append(cells(f"… over {facts.long_prompt:,} tokens of prompt", facts.long_rates, ""))
+    head = ["model", "input", "output", "written to the cache", "read from it", "window, longest answer"]
+    return f"Prices of {own_prices().date}, US dollars a million tokens:\n\n" + _table(head, rows)
+
+
 #: (page below docs/, name of the part, what writes it).
 PARTS: Final[list[tuple[str, str, Callable[[], str]]]] = [
     ("commands.md", "commands", commands_text),
     ("settings.md", "settings", settings_table),
     ("settings.md", "variables", variables_table),
     ("exit-codes.md", "exit-codes", exit_codes_table),
+    ("cost.md", "prices", prices_table),
     ("security.md", "secret-shapes", lambda: render_table().rstrip("\n")),
     ("linter.md", "rules", lambda: rules_table().rstrip("\n")),
     ("promotion.md", "tools", tools_table),

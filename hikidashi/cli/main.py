@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "extract": ("capture", "Read sessions: propose what they prove, stage what is worth remembering."),
     "consolidate": ("consolidate", "Work the staged entries into the records: one pass."),
     "status": ("status", "What waits, what ran last, and why nothing happened if nothing did."),
+    "cost": ("cost", "What requests to models used and cost, and what the budgets have left."),
     "lint": ("inspect", "Check the records."),
     "log": ("inspect", "The history of the records; -p shows the changes."),
     "show": ("inspect", "One run: entries, operations, changes."),

@@ -9,6 +9,7 @@ import click
 
 from hikidashi.cli.context import opened
 from hikidashi.cli.output import amount, emit_json, json_option, note, shown_time, size, table
+from hikidashi.cli.spend import spend_lines
 from hikidashi.worker.status import workspace_status
 
 __all__ = ["status_command"]
@@ -39,6 +40,8 @@ def _show(status: Mapping[str, Any]) -> None:
     rows.append(("drawer", _drawer(status["drawer"])))
     if status["prompts"]["replaced"]:
         rows.append(("prompts", _prompts(status["prompts"]["replaced"])))
+    if spent := spend_lines(status["models"]):
+        rows.append(("models", spent))
     if status["last_run"]:
         rows.append(("last run", _last_run(status["last_run"])))
     if status["claim"]:

@@ -107,13 +107,12 @@ def _shown(number: int, unit: Unit) -> str:
     return f"{number:,} tokens" if unit == "tokens" else dollars(number)
 
 
-def dollars(micros: int) -> str:
-    """`$0.0123` for micro-dollars: two figures that count at least, cents from one dollar on; rounded up.
+def dollars(micros: int, *, down: bool = False) -> str:
+    """`$0.0123` for micro-dollars: the smaller, the more places. Rounded up: a cost is never shown below what it is.
 
-    A budget's message must never show a cost below what it is.
+    `down`: rounded down, for what is left.
     """
-    if micros >= 1_000_000:
-        return f"${-(-micros // 10_000) / 100:,.2f}"
-    if micros >= 10_000:
-        return f"${-(-micros // 100) / 10_000:.4f}"
-    return f"${micros / 1_000_000:.6f}" if micros else "$0.00"
+    places = 2 if micros >= 1_000_000 or not micros else 4 if micros >= 10_000 else 6
+    step = 10 ** (6 - places)
+    units = micros // step if down else -(-micros // step)
+    return f"${units / 10**places:,.{places}f}"

@@ -19,7 +19,16 @@ from hikidashi.config.settings import Settings
 from hikidashi.errors import BadSettings
 from hikidashi.model.messages import Usage
 
-__all__ = ["UNKNOWN_WINDOW", "ModelFacts", "Prices", "Rates", "load_prices", "user_prices_file"]
+__all__ = [
+    "UNKNOWN_OUTPUT",
+    "UNKNOWN_WINDOW",
+    "ModelFacts",
+    "Prices",
+    "Rates",
+    "load_prices",
+    "own_prices",
+    "user_prices_file",
+]
 
 #: Tokens that a model takes which is in no table: what small local models have at least.
 UNKNOWN_WINDOW: Final = 32_768
@@ -99,7 +108,7 @@ class ModelFacts:
 class Prices:
     """The whole table."""
 
-    #: When the program's own prices were read off, `2026-11-30`.
+    #: When the program's own prices were read off, `2026-11-10`.
     date: str
     models: Mapping[str, ModelFacts]
 
@@ -134,9 +143,14 @@ def user_prices_file() -> Path:
     return config_folder() / "prices.toml"
 
 
+def own_prices() -> Prices:
+    """The program's table."""
+    return _parse(_OWN, tomllib.loads(_OWN.read_text(encoding="utf-8"), parse_float=Decimal))
+
+
 def load_prices() -> Prices:
     """The program's table with the user's additions. Raises `BadSettings` for a user's file that is wrong."""
-    own = _parse(_OWN, tomllib.loads(_OWN.read_text(encoding="utf-8"), parse_float=Decimal))
+    own = own_prices()
     path = user_prices_file()
     data = _user_table(path)
     return own if data is None else Prices(date=own.date, models={**own.models, **_parse(path, data).models})

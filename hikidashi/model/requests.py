@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
@@ -14,7 +14,7 @@ from hikidashi.model.meter import RequestOutcome
 from hikidashi.processes import OwnIdentity, Processes, same_start
 from hikidashi.times import format_time, parse_time
 
-__all__ = ["Reservation", "Totals", "close", "drop", "mark_lost", "reserve", "spent", "totals"]
+__all__ = ["Part", "Reservation", "Totals", "close", "drop", "mark_lost", "reserve", "spent", "totals"]
 
 _SQL: Final = queries("model")
 
@@ -64,6 +64,10 @@ class Totals:
     seconds: float = 0.0
     first_at: str = ""
     last_at: str = ""
+
+    def named(self, part: str) -> Totals:
+        """The same under another name of the part."""
+        return replace(self, part=part)
 
     def to_dict(self) -> dict[str, Any]:
         """The form of `cost --json`."""

@@ -13,7 +13,7 @@ from hikidashi.db.connection import GLOBAL_DATABASE, connect, database_errors, r
 from hikidashi.db.migrations import LATEST, migrate, schema_version
 from hikidashi.errors import CorruptData
 
-__all__ = ["existing_users_database", "users_database"]
+__all__ = ["existing_users_database", "users_database", "users_database_if_there"]
 
 
 def _path() -> Path:
@@ -29,6 +29,16 @@ def users_database() -> Iterator[sqlite3.Connection]:
         migrate(connection)
         with database_errors(path):
             yield connection
+
+
+@contextlib.contextmanager
+def users_database_if_there() -> Iterator[sqlite3.Connection | None]:
+    """The same; None when there is none yet."""
+    if not _path().is_file():
+        yield None
+        return
+    with users_database() as connection:
+        yield connection
 
 
 @contextlib.contextmanager

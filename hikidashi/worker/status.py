@@ -12,6 +12,7 @@ from hikidashi.config.workspace import Workspace
 from hikidashi.db.network import network_kind
 from hikidashi.drawer.candidates import waiting
 from hikidashi.drawer.reading import count_facts
+from hikidashi.model.cost import recent_spend
 from hikidashi.model.prompt_files import prompt_sources
 from hikidashi.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.prompts.template import prompt_notices, replaced_prompts
@@ -65,6 +66,7 @@ def workspace_status(
             "batch_limit": batch_limit(connection),
         },
         "drawer": _drawer(connection, clock()),
+        "models": recent_spend(connection, settings, clock()).to_dict(),
         "claim": None if claim is None else _claim(claim),
         "last_run": None if row is None else run_form(row),
         "paused_at": since,

@@ -21,7 +21,7 @@ RUN = {
 }  # fmt: skip
 STATUS = {
     "workspace", "workspace_id", "network_file_system", "engine", "engine_reason", "extraction_engine",
-    "extraction_reason", "staging", "drawer", "claim", "last_run", "paused_at",
+    "extraction_reason", "staging", "drawer", "models", "claim", "last_run", "paused_at",
     "unfinished_publication", "prompts", "read_only", "idle_reason",
 }  # fmt: skip
 STAGING = {"entries", "bytes", "pending", "invalid", "quarantined", "over_threshold", "batch_limit"}
@@ -32,6 +32,16 @@ EXTRACT = {
     "recovered", "seconds",
 }  # fmt: skip
 STAGED = {"id", "kind", "status", "title", "why", "trust", "source"}
+MODELS = {"requests", "counted_tokens", "cost_micro_usd", "unknown_cost", "budgets", "blocked"}
+BUDGET = {"setting", "scope", "unit", "limit", "used", "left"}
+COST = {
+    "at", "workspace", "user", "by_phase", "by_model", "by_run", "more_runs", "by_workspace", "budgets", "blocked",
+    "prices",
+}  # fmt: skip
+TOTALS = {
+    "requests", "failed", "running", "lost", "input_tokens", "output_tokens", "cache_read_tokens",
+    "cache_write_tokens", "counted_tokens", "cost_micro_usd", "unknown_cost", "seconds", "first_at", "last_at",
+}  # fmt: skip
 COMMIT = {"id", "parent", "author", "at", "subject", "body", "trailers", "files"}
 #: `ping`; what is in them, tests/integration/test_model_ping.py says.
 PING = {"base_url", "models", "left_out"}
@@ -67,6 +77,11 @@ def test_the_json_of_every_command_has_its_keys(project: Path) -> None:
     assert made["extracted"] is None  # nobody said yes
     new = _json("status", cwd=project, keys=STATUS)
     assert set(new["staging"]) == STAGING
+    assert set(new["models"]) == MODELS
+    assert [set(budget) for budget in new["models"]["budgets"]] == [BUDGET] * 3
+    cost = _json("cost", cwd=project, keys=COST)
+    for owner in ("workspace", "user"):
+        assert {span: set(found) for span, found in cost[owner].items()} == {"day": TOTALS, "days_30": TOTALS}
     assert (new["claim"], new["last_run"], new["idle_reason"]) == (None, None, "nothing is staged")
 
     extracted = _json("extract", "--no-consolidate", cwd=project, keys=EXTRACT | {"consolidation"})

@@ -157,6 +157,12 @@ def test_money_is_never_shown_lower_than_it_is(micros: int, shown: str) -> None:
     assert dollars(micros) == shown
 
 
+def test_what_is_left_is_never_shown_higher_than_it_is() -> None:
+    assert [dollars(micros, down=True) for micros in (0, 10_099, 799_999, 1_009_999)] == [
+        "$0.00", "$0.0100", "$0.7999", "$1.00",
+    ]  # fmt: skip
+
+
 def test_rates_round_a_whole_request_once() -> None:
     rates = Rates(input=Decimal("0.1"), output=Decimal("0.5"), cache_write=Decimal("0.125"), cache_read=Decimal("0.01"))
     assert rates.cost(Usage(input_tokens=1, output_tokens=1, cache_read_tokens=1, cache_write_tokens=1)) == 1

@@ -46,7 +46,7 @@ SELECT count(*) AS requests,
     coalesce(sum(cache_write_tokens), 0) AS cache_write_tokens,
     coalesce(sum(counted_tokens), 0) AS counted_tokens,
     sum(cost_micros) AS cost_micros,
-    count(*) FILTER (WHERE cost_micros IS NULL) AS unknown_cost,
+    count(*) FILTER (WHERE cost_micros IS NULL AND state <> 'open') AS unknown_cost,
     coalesce(sum(seconds), 0.0) AS seconds,
     min(opened_at) AS first_at, max(opened_at) AS last_at,
     CASE :part WHEN 'run' THEN run_id WHEN 'phase' THEN phase WHEN 'model' THEN model
