@@ -55,7 +55,7 @@ def _show(report: Mapping[str, Any]) -> None:
     say()
     table(("budget in 24 hours", "left"), [(one["setting"], budget_line(one)) for one in report["budgets"]])
     for one in report["blocked"]:
-        note(f"{one['model']} is not asked: {one['line']}")
+        note(f"{one['model']} is not asked; {one['line']}")
 
 
 def _show_totals(report: Mapping[str, Any]) -> None:

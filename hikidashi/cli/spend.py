@@ -51,5 +51,5 @@ def spend_lines(spend: Mapping[str, Any]) -> str:
     lines += [
         f"{one['setting']} is spent: {budget_line(one)}" for one in spend["budgets"] if one["used"] and not one["left"]
     ]
-    lines += [f"{one['model']} is not asked: {one['line']}" for one in spend["blocked"]]
+    lines += [f"{one['model']} is not asked; {one['line']}" for one in spend["blocked"]]
     return "\n".join(lines)

@@ -40,13 +40,15 @@ _LASTING: Final = ("auth", "billing")
 _FIRST_WAIT: Final = timedelta(minutes=1)
 _LAST_WAIT: Final = timedelta(minutes=60)
 
-#: A server may ask for more than an hour, but one that asks for years, or a clock that was set back, stops nobody.
-LONGEST_WAIT: Final = timedelta(hours=24)
+#: A server may ask for more than an hour, but not for years; no more is believed than `policy.asked_wait` believes.
+LONGEST_WAIT: Final = timedelta(days=7)
 
 #: A block under settings that nobody has used for so long is forgotten.
 _FORGOTTEN: Final = timedelta(days=90)
 
-_MESSAGE_LENGTH: Final = 300
+_MESSAGE_LENGTH: Final = 500
+
+_PING: Final = "`hikidashi ping`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,21 +77,23 @@ class Standing:
         }
 
     def line(self) -> str:
-        """Why nobody asks this model now, in one line that ends with the mend."""
-        said = self.message.rstrip(". ")
+        """Why nobody asks this model now, in one line with the mend."""
         if self.until:
-            when = f"no request before {self.until[:16].replace('T', ' ')} UTC"
-            return f"{said} ({when}, failure {self.failures} in a row); `hikidashi ping` tries it now"
-        return f"{said} (no request since {self.since[:16].replace('T', ' ')} UTC); mend it, then run `hikidashi ping`"
+            row = f" (failure {self.failures} in a row)" if self.failures > 1 else ""
+            when = f"no request before {self.until[:16].replace('T', ' ')} UTC{row}, `hikidashi ping` tries it now"
+        else:
+            when = f"no request since {self.since[:16].replace('T', ' ')} UTC"
+            when += "" if _PING in self.message else f", mend it and run {_PING}"
+        return f"{when}: {self.message}"
 
     def failure(self) -> ModelFailure:
         """The error that a request meets."""
-        return ModelFailure(self.line(), kind=self.kind)
+        return ModelFailure(f"{self.model} is not asked; {self.line()}", kind=self.kind, reason="standing")
 
 
 def _key(settings: Settings, environ: Mapping[str, str]) -> str:
     key: str = settings.get("memory.api_key").get_secret_value()
-    return key or environ.get(settings.get("memory.api_key_variable") or "", "")
+    return (key or environ.get(settings.get("memory.api_key_variable") or "", "")).strip()
 
 
 def fingerprint(connection: sqlite3.Connection, settings: Settings, *, environ: Mapping[str, str] = os.environ) -> str:
@@ -186,7 +190,8 @@ def _standing(row: sqlite3.Row) -> Standing:
 
 
 def _stands(standing: Standing, at: datetime) -> bool:
-    return not standing.until or at < parse_time(standing.until) <= at + LONGEST_WAIT
+    """Whether it holds now. A back-off that was set in the future is of a clock that was set back."""
+    return not standing.until or parse_time(standing.since) <= at < parse_time(standing.until) <= at + LONGEST_WAIT
 
 
 def _after(before: Standing | None, kind: str, at: datetime, asked: datetime | None) -> tuple[int, datetime | None]:

@@ -130,8 +130,8 @@ def test_who_is_not_asked_is_said_with_the_mend_and_without_the_key(
     found.gave_up(ModelFailure(f"the server refused the key {KEY}", kind="auth"))
     for command in ("status", "cost"):
         ran = hikidashi(command, cwd=project)
-        assert "claude-haiku-5-5 is not asked: the server refused the key … (no request since" in ran.out
-        assert "`hikidashi ping`" in ran.out
+        assert "claude-haiku-5-5 is not asked; no request since" in ran.out
+        assert "mend it and run `hikidashi ping`: the server refused the key …" in ran.out
         as_json = hikidashi(command, "--json", cwd=project)
         blocked = as_json.json["blocked"] if command == "cost" else as_json.json["models"]["blocked"]
         assert [(one["kind"], one["until"]) for one in blocked] == [("auth", None)]
