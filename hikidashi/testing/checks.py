@@ -39,7 +39,7 @@ def _wrong(body: Mapping[str, Any], headers: Mapping[str, str], counting: bool) 
     for name in body:
         if name in _SAMPLING:
             yield f"{name}: this model does not take it"
-        elif name not in _REQUEST + _FURTHER:
+        elif name not in _REQUEST + _FURTHER and "anthropic-beta" not in headers:
             yield f"{name}: Extra inputs are not permitted"
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:

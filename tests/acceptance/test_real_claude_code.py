@@ -6,16 +6,40 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hikidashi.drawer.person import MARKERS
-from tests.acceptance.fake_messages import FakeMessages, run, say
+from hikidashi.testing import FakeMessages, call, say
+from hikidashi.testing.turns import Block, TurnLike
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(180)]
+
+
+def run(command: str) -> Block:
+    """A call of the Bash tool."""
+    return call("Bash", {"command": command, "description": "Run a command"})
+
+
+class Scripted:
+    """The model: requests that offer the Bash tool are the session itself and take the next turn of the script.
+
+    Any other (titles, summaries) is answered with one word.
+    """
+
+    def __init__(self, turns: Sequence[TurnLike]) -> None:
+        self._turns = list(turns)
+        #: Bodies of the session's own requests.
+        self.requests: list[dict[str, Any]] = []
+
+    def __call__(self, body: dict[str, Any]) -> TurnLike:
+        if "Bash" not in {tool.get("name") for tool in body.get("tools") or []}:
+            return "ok"
+        self.requests.append(body)
+        return self._turns.pop(0) if self._turns else "Done."
 
 
 def _session(claude: str, home: Path, project: Path, prompt: str, fake: FakeMessages) -> None:
@@ -49,14 +73,16 @@ def test_a_real_session_is_extracted_consolidated_and_readable(
     project.mkdir()
     (project / "Makefile").write_text("test:\n\t@echo 'AssertionError: totals differ'; exit 3\n")
     hikidashi("init", cwd=project)
-    turns = [
-        [say("I will run the tests."), run("make test")],
-        [say("The tests still fail: totals differ. That is left to do.")],
-    ]
-    with FakeMessages(turns) as fake:
+    model = Scripted(
+        [
+            [say("I will run the tests."), run("make test")],
+            [say("The tests still fail: totals differ. That is left to do.")],
+        ]
+    )
+    with FakeMessages(model) as fake:
         prompt = "From now on use pnpm instead of npm in this repository. Then run the tests."
         _session(claude, home, project, prompt, fake)
-        assert len(fake.requests) == 2
+        assert len(model.requests) == 2
 
     # No PATH: the sessions that the host keeps for this workspace. Settling would take half an hour.
     (home / ".config" / "hikidashi").mkdir(parents=True)
@@ -89,14 +115,16 @@ def test_a_command_of_the_real_agent_is_refused_and_leaves_a_candidate(
     hikidashi_json("init", cwd=project)
     write = f'"{sys.executable}" -m hikidashi write port "Port 3000." --type fact'
     path = str(Path(__file__).parents[2])
-    turns = [
-        [run(f'PYTHONPATH="{path}" {write}; env | cut -d= -f1')],
-        [run(f'env -i HOME="$HOME" PATH="$PATH" PYTHONPATH="{path}" {write}')],
-        [say("Both were refused.")],
-    ]
-    with FakeMessages(turns) as fake:
+    model = Scripted(
+        [
+            [run(f'PYTHONPATH="{path}" {write}; env | cut -d= -f1')],
+            [run(f'env -i HOME="$HOME" PATH="$PATH" PYTHONPATH="{path}" {write}')],
+            [say("Both were refused.")],
+        ]
+    )
+    with FakeMessages(model) as fake:
         _session(claude, home, project, "Remember the port.", fake)
-        first, second = (json.dumps(request) for request in fake.requests[1:3])
+        first, second = (json.dumps(request) for request in model.requests[1:3])
     assert "Claude Code runs it (CLAUDECODE is set); it waits as candidate" in first
     for marker in MARKERS:
         if marker.host == "Claude Code":
