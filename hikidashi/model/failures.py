@@ -18,7 +18,7 @@ from hikidashi.model.endpoint import Endpoint
 from hikidashi.model.policy import LONGEST_ASKED_WAIT, asked_wait
 from hikidashi.redact import redact
 
-__all__ = ["Refusal", "cut_off", "failure_of", "no_answer", "refusal_of", "stream_failure", "was_sent"]
+__all__ = ["Refusal", "cut_off", "failure_of", "no_answer", "refusal_of", "refused", "stream_failure", "was_sent"]
 
 Kind = Literal["auth", "billing", "overloaded", "network", "content"]
 
@@ -141,6 +141,11 @@ def stream_failure(body: object, *, endpoint: Endpoint, model: str, now: datetim
     return _refused(refusal_of(status, body, now=now), endpoint=endpoint, model=model, now=now)
 
 
+def refused(status: int, body: object, headers: Any, *, endpoint: Endpoint, model: str, now: datetime) -> ModelFailure:
+    """The failure that an answer with an error status means."""
+    return _refused(refusal_of(status, body, headers, now=now), endpoint=endpoint, model=model, now=now)
+
+
 def cut_off(why: str, *, endpoint: Endpoint) -> ModelFailure:
     """The failure of an answer that ended before its end, or that is none."""
     return ModelFailure(
@@ -176,8 +181,7 @@ def failure_of(error: Exception, *, endpoint: Endpoint, model: str, now: datetim
         if isinstance(link, HikidashiError):  # raised by us where the connection is made
             return link
     if isinstance(error, anthropic.APIStatusError):
-        refusal = refusal_of(error.status_code, error.body, error.response.headers, now=now)
-        return _refused(refusal, endpoint=endpoint, model=model, now=now)
+        return refused(error.status_code, error.body, error.response.headers, endpoint=endpoint, model=model, now=now)
     if isinstance(error, anthropic.APIResponseValidationError):
         return cut_off("no answer of the Messages API", endpoint=endpoint)
     if isinstance(error, (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError)) or type(

@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 from hikidashi.errors import ModelFailure
-from hikidashi.model.messages import Answer, Phase, Request, ToolUse, Usage
+from hikidashi.model.messages import Answer, Phase, Request, Usage
+from hikidashi.model.reading import AnswerReader, usage_of
 from hikidashi.testing.api import FakeApi, Recorded
-from hikidashi.testing.turns import Model, Rule, TurnLike
+from hikidashi.testing.turns import Block, Model, Rule, TurnLike
 from hikidashi.testing.wire import Reply
+
+if TYPE_CHECKING:
+    from hikidashi.model.endpoint import Endpoint
 
 __all__ = ["FakeAsker"]
 
 _HEADERS = {"anthropic-version": "2026-10-21", "authorization": "Bearer fake"}
-_KNOWN = ("text", "tool_use", "thinking", "redacted_thinking")
 
 
 class FakeAsker:
@@ -37,6 +41,7 @@ class FakeAsker:
         cache_minimum: int | None = None,
     ) -> None:
         self._api = FakeApi(model, then=then, clock=clock, strict=strict, window=window, cache_minimum=cache_minimum)
+        self._clock = clock
         #: What each request was for, in their order.
         self.phases: list[Phase] = []
 
@@ -50,16 +55,82 @@ class FakeAsker:
         self.phases.append(phase)
         raw = json.dumps(_body(request), ensure_ascii=False).encode("utf-8", "surrogatepass")
         reply = self._api.handle("POST", "/v1/messages", _HEADERS, raw)
-        if reply.ending != "whole" or self._api.calls[-1].outcome in ("short", "error"):
-            raise ModelFailure("The answer broke off on its way. Try again.", kind="network")
-        data = b"".join(reply.pieces)
-        if reply.status != 200:
-            raise _failure(reply, data)
-        try:
-            message = json.loads(data)
-        except ValueError as exc:
-            raise ModelFailure("What answered is no Messages API. Check memory.base_url.", kind="network") from exc
-        return _answer(message, reply.headers.get("request-id", ""))
+        data = b"" if reply.before_headers else b"".join(reply.pieces)
+        failure = self._refusal(reply, data, request)
+        if failure is not None:
+            raise failure
+        reader = AnswerReader()
+        error = _read(data, reader)
+        if error is not None or not reader.ended:
+            raise self._broken(error, request)
+        return Answer(
+            text=reader.text,
+            tool_uses=reader.tool_uses,
+            stop_reason=reader.stop_reason,
+            usage=usage_of(reader) or Usage(),
+            content=reader.content,
+            model=reader.model or request.model,
+            request_id=reply.headers.get("request-id", ""),
+            unknown=reader.unknown,
+        )
+
+    def _refusal(self, reply: Reply, data: bytes, request: Request) -> ModelFailure | None:
+        """The failure that the reply's head tells of."""
+        kind = reply.headers.get("content-type", "").partition(";")[0]
+        if reply.before_headers:
+            return self._broken(None, request)
+        if reply.status == 200 and kind == "text/event-stream":
+            return None
+        from hikidashi.model.failures import no_answer, refused
+
+        if reply.status == 200:
+            return no_answer(kind, endpoint=_endpoint())
+        body = _loaded(data)
+        return refused(reply.status, body, reply.headers, endpoint=_endpoint(), model=request.model, now=self._now())
+
+    def _broken(self, error: Block | None, request: Request) -> ModelFailure:
+        from hikidashi.model.failures import cut_off, stream_failure
+
+        if error is None:
+            return cut_off("no end came", endpoint=_endpoint())
+        return stream_failure(error, endpoint=_endpoint(), model=request.model, now=self._now())
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)
+
+
+def _read(data: bytes, reader: AnswerReader) -> Block | None:
+    """Give the events of a stream to `reader`, up to an error event, which is returned, or an event cut short."""
+    for event in data.split(b"\n\n")[:-1]:
+        told = json.loads(event.partition(b"\ndata: ")[2])
+        if told["type"] == "error":
+            return dict(told)
+        reader.take(told)
+    return None
+
+
+def _loaded(data: bytes) -> object:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return data.decode("utf-8", "replace")
+
+
+def _endpoint() -> Endpoint:
+    """The server as messages name it."""
+    from pydantic import SecretStr
+
+    from hikidashi.model.endpoint import Endpoint
+
+    return Endpoint(
+        base_url="http://fake",
+        key=SecretStr("the-key-of-the-fake"),
+        key_origin="",
+        local_only=True,
+        idle_seconds=60.0,
+        request_seconds=600.0,
+        attempts=1,
+    )
 
 
 def _body(request: Request) -> dict[str, Any]:
@@ -67,6 +138,7 @@ def _body(request: Request) -> dict[str, Any]:
         "model": request.model,
         "max_tokens": request.max_tokens,
         "messages": list(request.messages),
+        "stream": True,
     }
     if request.system:
         body["system"] = list(request.system)
@@ -80,58 +152,3 @@ def _body(request: Request) -> dict[str, Any]:
     if output:
         body["output_config"] = output
     return body
-
-
-def _failure(reply: Reply, data: bytes) -> ModelFailure:
-    try:
-        message = str(json.loads(data)["error"]["message"])
-    except (ValueError, KeyError, TypeError):
-        message = data.decode("utf-8", "replace")
-    kind = "content"
-    if reply.status in (401, 403):
-        kind = "auth"
-    elif reply.status == 402 or "credit balance" in message:
-        kind = "billing"
-    elif reply.status == 429 or reply.status >= 500:
-        kind = "overloaded"
-    elif reply.status < 400:
-        kind = "network"
-    return ModelFailure(f"{reply.status}: {message}", kind=kind)
-
-
-def _answer(message: dict[str, Any], request_id: str) -> Answer:
-    content = message["content"]
-    usage = message["usage"]
-    unknown: dict[str, int] = {}
-    for block in content:
-        if block["type"] not in _KNOWN:
-            unknown[block["type"]] = unknown.get(block["type"], 0) + 1
-    return Answer(
-        text="".join(block["text"] for block in content if block["type"] == "text"),
-        tool_uses=tuple(_tool_use(block) for block in content if block["type"] == "tool_use"),
-        stop_reason=message["stop_reason"],
-        usage=Usage(
-            input_tokens=usage["input_tokens"],
-            output_tokens=usage["output_tokens"],
-            cache_read_tokens=usage["cache_read_input_tokens"],
-            cache_write_tokens=usage["cache_creation_input_tokens"],
-        ),
-        content=tuple(_to_send_back(block) for block in content if block["type"] in _KNOWN),
-        model=message["model"],
-        request_id=request_id,
-        unknown=unknown,
-    )
-
-
-def _tool_use(block: dict[str, Any]) -> ToolUse:
-    given = block["input"]
-    if isinstance(given, dict):
-        return ToolUse(id=block["id"], name=block["name"], input=given, raw=json.dumps(given, ensure_ascii=False))
-    return ToolUse(id=block["id"], name=block["name"], input=None, raw=given if isinstance(given, str) else str(given))
-
-
-def _to_send_back(block: dict[str, Any]) -> dict[str, Any]:
-    """A call whose input is no object goes back with an empty one: the API takes nothing else."""
-    if block["type"] == "tool_use" and not isinstance(block["input"], dict):
-        return {**block, "input": {}}
-    return block

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from hikidashi import testing
 from hikidashi.errors import ModelFailure
-from hikidashi.model.messages import Request
-from hikidashi.testing import FakeAsker, call, cut, say, think, turn, unknown
+from hikidashi.model.client import Client
+from hikidashi.model.endpoint import Endpoint
+from hikidashi.model.messages import Asker, Request
+from hikidashi.model.meter import MemoryMeter
+from hikidashi.testing import FakeAsker, FakeMessages, call, cut, say, think, turn, unknown
 
 
 def request(**more: Any) -> Request:
@@ -47,36 +53,82 @@ def test_malformed_input_of_a_call_is_none_and_the_words_are_kept() -> None:
     assert answer.content[0]["input"] == {}
 
 
-@pytest.mark.parametrize(
-    ("form", "kind"),
-    [
-        (testing.unauthorized(), "auth"),
-        (testing.forbidden(), "auth"),
-        (testing.billing(), "billing"),
-        (testing.credit_too_low(), "billing"),
-        (testing.rate_limited(seconds=3), "overloaded"),
-        (testing.server_error(), "overloaded"),
-        (testing.overloaded(), "overloaded"),
-        (testing.prompt_too_long(), "content"),
-        (testing.too_large(), "content"),
-        (testing.garbage(), "network"),
-        (testing.redirect("http://127.0.0.1:1/"), "network"),
-        (cut("Keys.", after_bytes=10), "network"),
-        (cut("Keys.", after_bytes=10, clean=True), "network"),
-        (testing.reset(), "network"),
-        (testing.refused(), "network"),
-        (testing.silent(), "network"),
-    ],
-)
-def test_an_error_of_the_script_is_a_failure_of_its_kind(form: testing.TurnLike, kind: str) -> None:
-    with pytest.raises(ModelFailure) as caught:
-        FakeAsker([form]).ask(request(), phase="ping")
-    assert caught.value.kind == kind
+def by_the_client(fake: FakeMessages) -> Asker:
+    """The real client, which asks once, with the real SDK, in process."""
+    endpoint = Endpoint(
+        base_url="http://127.0.0.1:9",
+        key=SecretStr("k"),
+        key_origin="",
+        local_only=True,
+        idle_seconds=60,
+        request_seconds=600,
+        attempts=1,
+    )
+    return Client(endpoint, MemoryMeter(), clock=lambda: NOON, transport=fake.transport())
+
+
+NOON = datetime(2026, 11, 3, 12, tzinfo=UTC)
+
+ANSWERS: list[testing.TurnLike] = [
+    "Keys.",
+    turn(think("Hm.", signature="c2ln"), "I ", "look.", call("look", {"where": "左"}), unknown("hologram", hue=3)),
+    call("look", raw='{"where": '),
+    call("look", raw="[1]"),
+    turn("So far", stop_reason="max_tokens"),
+    turn("No.", stop_reason="refusal"),
+    turn(stop_reason="end_turn"),
+]
+
+
+@pytest.mark.parametrize("form", ANSWERS, ids=range(len(ANSWERS)))
+def test_its_answer_is_the_one_that_the_client_gives(form: testing.TurnLike) -> None:
+    light = FakeAsker([form]).ask(request(), phase="ping")
+    real = by_the_client(FakeMessages([form])).ask(request(), phase="ping")
+    assert light == replace(real, seconds=0.0)
+
+
+FAILURES = [
+    (testing.unauthorized(), "auth"),
+    (testing.forbidden(), "auth"),
+    (testing.billing(), "billing"),
+    (testing.credit_too_low(), "billing"),
+    (testing.rate_limited(seconds=3), "overloaded"),
+    (testing.rate_limited(milliseconds=2500), "overloaded"),
+    (testing.rate_limited(until=NOON.timestamp() + 90), "overloaded"),
+    (testing.server_error(), "overloaded"),
+    (testing.overloaded(), "overloaded"),
+    (testing.prompt_too_long(), "content"),
+    (testing.too_large(), "content"),
+    (testing.http_error(404, "not_found_error", "model: small"), "auth"),
+    (testing.garbage(), "network"),
+    (testing.garbage(status=502), "overloaded"),
+    (testing.redirect("http://127.0.0.1:1/"), "auth"),
+    (cut("Keys.", after_bytes=400), "network"),
+    (cut("Keys.", after_bytes=400, clean=True), "network"),
+    (testing.error_in_stream("Keys.", after_events=2), "overloaded"),
+    (testing.reset(), "network"),
+    (testing.refused(), "network"),
+    (testing.silent("Keys.", after_events=3), "network"),
+]
+
+
+@pytest.mark.parametrize(("form", "kind"), FAILURES, ids=range(len(FAILURES)))
+def test_its_failure_is_the_one_that_the_client_gives(form: testing.TurnLike, kind: str) -> None:
+    with pytest.raises(ModelFailure) as light:
+        FakeAsker([form], clock=NOON.timestamp).ask(request(), phase="ping")
+    with pytest.raises(ModelFailure) as real:
+        by_the_client(FakeMessages([form])).ask(request(), phase="ping")
+    assert light.value.kind == kind
+    for name in ("kind", "reason", "again", "wait"):
+        assert getattr(light.value, name) == getattr(real.value, name), name
 
 
 def test_it_loads_neither_the_sdk_nor_http() -> None:
     code = (
-        "import sys, hikidashi.testing as t; t.FakeMessages([]); t.FakeAsker([]); "
+        "import sys, hikidashi.testing as t; t.FakeMessages([]); "
+        "from hikidashi.model.messages import Request; "
+        "t.FakeAsker(['Keys.']).ask(Request(model='m', max_tokens=9, messages=({'role': 'user', 'content': 'x'},)), "
+        "phase='ping'); "
         "print(sorted({'anthropic', 'httpx2', 'pydantic', 'pytest'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
