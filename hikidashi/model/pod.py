@@ -130,7 +130,10 @@ class _Progress:
         self.usage += answer.usage
 
     def look(self, turn: Turn) -> None:
-        done = [[call.use.name, call.use.input, call.use.raw, call.result] for call in turn.calls]
+        done = [
+            [call.use.name, call.use.raw if call.use.input is None else call.use.input, call.result]
+            for call in turn.calls
+        ]
         said = "" if turn.calls else turn.answer.text
         text = json.dumps([said, done], sort_keys=True, default=str)
         mark = hashlib.sha256(text.encode("utf-8", "replace")).digest()
@@ -261,13 +264,17 @@ class Pod:
 
     def _ask_hooks(self, turn: Turn) -> tuple[Turn, list[Ruling | None]]:
         rulings: list[Ruling | None] = []
-        for hook in self._hooks:
-            ruling = hook.after_turn(turn)
-            rulings.append(ruling)
-            if ruling is not None and ruling.calls is not None:
-                if [call.use.id for call in ruling.calls] != [call.use.id for call in turn.calls]:
-                    raise ValueError(f"{type(hook).__name__} gave results for other calls than those of the turn")
-                turn = replace(turn, calls=ruling.calls)
+        try:
+            for hook in self._hooks:
+                ruling = hook.after_turn(turn)
+                rulings.append(ruling)
+                if ruling is not None and ruling.calls is not None:
+                    if [call.use.id for call in ruling.calls] != [call.use.id for call in turn.calls]:
+                        raise ValueError(f"{type(hook).__name__} gave results for other calls than those of the turn")
+                    turn = replace(turn, calls=ruling.calls)
+        except BaseException:
+            self._answer_calls(turn.calls)
+            raise
         return turn, rulings
 
     def _answer_calls(self, calls: Sequence[Call]) -> None:

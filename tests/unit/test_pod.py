@@ -311,6 +311,20 @@ def test_a_hook_that_answers_other_calls_is_a_fault_of_the_program(notebook: Not
         pod.say("Write.", phase="integration")
 
 
+def test_what_a_hook_raises_passes_through_and_the_conversation_stays_whole(notebook: Notebook) -> None:
+    def spent(turn: Turn) -> Ruling | None:
+        raise BudgetSpent("no time is left")
+
+    hooks: list[Hook] = [Watch(after=spent)]
+    asker = Scripted(calls(("write", {"line": "first"})), text("again"))
+    pod = Pod(asker, "m", "", [notebook.tool], hooks=hooks)
+    with pytest.raises(BudgetSpent):
+        pod.say("Write.", phase="integration")
+    with pytest.raises(BudgetSpent):
+        pod.say("Go on.", phase="integration")
+    assert [block["content"] for block in results_of(asker.requests[1])] == ["line 1"]
+
+
 def test_nothing_that_leaves_holds_a_secret(notebook: Notebook) -> None:
     secret = next(token for kind, token in tokens() if kind == "github-token")
     show = Tool(name="show", description="", schema={"type": "object"}, run=lambda given: f"export GH_TOKEN={secret}")
