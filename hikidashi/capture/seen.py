@@ -9,13 +9,25 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from itertools import islice
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from hikidashi.db.connection import database_errors, queries
 
-__all__ = ["SeenKeys", "seen_keys"]
+__all__ = ["SeenKeys", "seen_keys", "shown_keys"]
 
 _SQL: Final = queries("capture")
+
+
+
+class _Table(NamedTuple):
+    """The statements of one table of keys: look one up, add some."""
+
+    find: str
+    add: str
+
+
+_COUNTED: Final = _Table("seen", "add_seen")
+_SHOWN: Final = _Table("shown", "add_shown")
 
 #: Rows that are read into memory at once: about 30 MB.
 _PRELOAD_ROWS: Final = 250_000
@@ -34,8 +46,9 @@ class SeenKeys(dict[bytes, None]):
     #: Count the event of this key.
     add = dict.setdefault
 
-    def __init__(self, known: Iterable[bytes] = ()) -> None:
+    def __init__(self, known: Iterable[bytes] = (), table: _Table = _COUNTED) -> None:
         super().__init__(dict.fromkeys(known))
+        self._table = table
         #: How many of the keys, from the first on, are in the database.
         self.known = len(self)
 
@@ -52,7 +65,7 @@ class SeenKeys(dict[bytes, None]):
     def commit(self, connection: sqlite3.Connection, mark: int) -> None:
         """Write the first `mark` new keys, in the CALLER's transaction."""
         keys = sorted(islice(self, self.known, self.known + mark))  # in the table's order
-        connection.execute(_SQL["add_seen"], {"keys": b"".join(keys)})
+        connection.execute(_SQL[self._table.add], {"keys": b"".join(keys)})
 
     def committed(self, mark: int) -> None:
         """The transaction of `commit` is through."""
@@ -67,13 +80,13 @@ class SeenKeys(dict[bytes, None]):
 class _LookedUp(SeenKeys):
     """Holds the new keys only; the others are looked up in the database."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        super().__init__()
+    def __init__(self, connection: sqlite3.Connection, table: _Table = _COUNTED) -> None:
+        super().__init__((), table)
         self._connection = connection
 
     def __contains__(self, key: object) -> bool:
         """Whether the event of this key was counted before."""
-        return super().__contains__(key) or self._connection.execute(_SQL["seen"], (key,)).fetchone() is not None
+        return super().__contains__(key) or self._connection.execute(_SQL[self._table.find], (key,)).fetchone() is not None
 
     def committed(self, mark: int) -> None:
         """The transaction of `commit` is through: the database knows these keys from now on."""
@@ -89,3 +102,8 @@ def seen_keys(connection: sqlite3.Connection, *, bytes_ahead: int) -> SeenKeys:
         if len(rows) <= _PRELOAD_ROWS:
             return SeenKeys(row[0] for row in rows)
     return _LookedUp(connection)
+
+
+def shown_keys(connection: sqlite3.Connection) -> SeenKeys:
+    """The keys of events that a model was shown. Each is looked up: beside a model's answer that takes no time."""
+    return _LookedUp(connection, _SHOWN)

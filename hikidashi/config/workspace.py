@@ -97,6 +97,11 @@ class Workspace:
         return self.home / "extract.lock"
 
     @property
+    def model_lock(self) -> Path:
+        """Locked by the one process at a time that has a model read sessions; nobody waits for it."""
+        return self.home / "model.lock"
+
+    @property
     def database(self) -> Path:
         """`workspace.sqlite`."""
         return self.home / "workspace.sqlite"

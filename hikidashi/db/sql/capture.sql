@@ -25,6 +25,14 @@ SELECT key FROM seen_events LIMIT :limit;
 WITH RECURSIVE starts (at) AS (SELECT 1 UNION ALL SELECT at + 16 FROM starts WHERE at + 16 < length(:keys))
 INSERT OR IGNORE INTO seen_events (key) SELECT substr(:keys, at, 16) FROM starts WHERE length(:keys) > 0;
 
+-- name: shown
+SELECT 1 FROM model_seen WHERE key = ?;
+
+-- name: add_shown
+-- As add_seen.
+WITH RECURSIVE starts (at) AS (SELECT 1 UNION ALL SELECT at + 16 FROM starts WHERE at + 16 < length(:keys))
+INSERT OR IGNORE INTO model_seen (key) SELECT substr(:keys, at, 16) FROM starts WHERE length(:keys) > 0;
+
 -- name: met_elsewhere
 SELECT 1 FROM signals WHERE kind = :kind AND key = :key AND session_id <> :session_id LIMIT 1;
 
