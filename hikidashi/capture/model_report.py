@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from hikidashi.capture.chunks import Chunk
@@ -40,6 +40,8 @@ class Sample:
     """A claim of the model that was dropped; the text is redacted."""
 
     reason: str
+    #: What it claimed to be; '' for a word that is no kind.
+    kind: str = ""
     text: str
     path: str = ""
     #: 0-based line of the event that it named, or of the first that the model was shown with it.
@@ -47,7 +49,13 @@ class Sample:
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form; keys are stable."""
-        return {"reason": self.reason, "text": self.text, "path": self.path, "line": self.line}
+        return {
+            "reason": self.reason,
+            "kind": self.kind,
+            "text": self.text,
+            "path": self.path,
+            "line": self.line,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,9 +136,7 @@ class ModelReport:
         self.dropped[sample.reason] = self.dropped.get(sample.reason, 0) + 1
         if self.dropped[sample.reason] <= _SAMPLES:
             text = sample.text if len(sample.text) <= _SAMPLE_LENGTH else sample.text[: _SAMPLE_LENGTH - 1] + "…"
-            self.samples.append(
-                Sample(reason=sample.reason, text=text, path=sample.path, line=sample.line)
-            )
+            self.samples.append(replace(sample, text=text))
 
     def pass_over(self, passage: PassedOver) -> None:
         """Count a piece that was passed over and name it."""

@@ -2,7 +2,7 @@
 
 Whatever a transaction holds of a chunk is whole: its entries, its candidates, the events that count as shown, and the
 mark. So a crash costs the one answer that was on its way. A chunk that fails on its content is halved until the piece
-is found that cannot be read; that one is passed over, counted and named, since nothing may hold up what comes behind it.
+is found that cannot be read; that one is passed over, counted and named: it may not hold up what comes behind it.
 """
 
 from __future__ import annotations

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,17 +17,14 @@ from hikidashi.capture.follow import Belonging, Watermark, path_text
 from hikidashi.capture.reading import Reader
 from hikidashi.capture.report import ExtractReport
 from hikidashi.capture.seen import seen_keys
+from hikidashi.capture.sessions import FoundFiles, absolute, explicit_transcripts, own_sessions, transcripts_at
 from hikidashi.config.machine import this_machine
-from hikidashi.config.registry import noted_worktrees
-from hikidashi.config.territory import linked_worktrees
 from hikidashi.config.workspace import remember_worktrees
 from hikidashi.db.connection import database_errors, queries, transaction
 from hikidashi.drawer.decay import decay_if_due
 from hikidashi.drawer.gate import sweep
 from hikidashi.drawer.rescan import rescan_if_due
-from hikidashi.errors import UsageError
-from hikidashi.hosts.registry import HOSTS, recognise, transcripts_under
-from hikidashi.hosts.transcript import Host, SessionFile
+from hikidashi.hosts.transcript import SessionFile
 from hikidashi.staging.pause import paused_since
 from hikidashi.staging.store import StagingStore
 from hikidashi.times import Clock, format_time, now
@@ -37,7 +33,7 @@ if TYPE_CHECKING:
     from hikidashi.config.settings import Settings
     from hikidashi.config.workspace import Workspace
 
-__all__ = ["CHECKPOINTS", "ExtractReport", "explicit_transcripts", "extract", "waiting_sessions"]
+__all__ = ["CHECKPOINTS", "ExtractReport", "extract", "waiting_sessions"]
 
 _SQL: Final = queries("capture")
 
@@ -57,9 +53,6 @@ CHECKPOINTS: Final = (
 
 #: Entry files are written once this many wait, and at the end.
 _FLUSH_AT: Final = 32
-
-Found = list[tuple[Host, SessionFile]]
-
 
 def extract(
     workspace: Workspace,
@@ -85,7 +78,7 @@ def extract(
         return run.report
     checkpoint("extract:begin")
     found = explicit_transcripts(paths) if paths is not None else None
-    run.take(found, [str(_absolute(path)) for path in paths] if paths is not None else [""])
+    run.take(found, [str(absolute(path)) for path in paths] if paths is not None else [""])
     if not run.report.queued:
         run.report.rescanned = rescan_if_due(connection)
         _tend(settings, connection, clock())
@@ -125,7 +118,7 @@ class _Extraction:
         self._store = StagingStore(workspace, connection, clock)
         self._lock = FileLock(workspace.extract_lock, timeout=0, mode=FILE_MODE)
 
-    def take(self, found: Found | None, names: list[str]) -> None:
+    def take(self, found: FoundFiles | None, names: list[str]) -> None:
         """Read what was asked for, or leave it to the process that is reading.
 
         Nothing is lost between two processes: who finds the lock held queues first and then tries the lock
@@ -178,10 +171,10 @@ class _Extraction:
         while rows := self._queued():
             names = list(dict.fromkeys(str(row["path"]) for row in rows))
             if "" in names:
-                self._read(_own_sessions(self._workspace, None), explicit=False)  # asked for without our `since`
+                self._read(own_sessions(self._workspace, None), explicit=False)  # asked for without our `since`
             for name in names:
                 if name:  # one that vanished meanwhile has nothing to give
-                    self._read(_under(Path(name)), explicit=True)
+                    self._read(transcripts_at(Path(name)), explicit=True)
             self._checkpoint("extract:before-dequeue")
             with transaction(self._connection):
                 self._connection.executemany(_SQL["dequeue"], [(row["id"],) for row in rows])
@@ -189,11 +182,11 @@ class _Extraction:
 
     # -- the files
 
-    def _own(self) -> Found:
+    def _own(self) -> FoundFiles:
         remember_worktrees(self._workspace)  # one may be gone at the next extraction, its last sessions unread
-        return _own_sessions(self._workspace, self._since)
+        return own_sessions(self._workspace, self._since)
 
-    def _read(self, found: Found, *, explicit: bool) -> None:
+    def _read(self, found: FoundFiles, *, explicit: bool) -> None:
         if not found:
             return
         reader = self.reader(found)
@@ -208,7 +201,7 @@ class _Extraction:
         reader.commit()
         self._write_files()
 
-    def reader(self, found: Found) -> Reader:
+    def reader(self, found: FoundFiles) -> Reader:
         """The reader of these files."""
         return Reader(
             connection=self._connection,
@@ -232,50 +225,8 @@ class _Extraction:
 def waiting_sessions(workspace: Workspace, connection: sqlite3.Connection, *, since: datetime) -> list[SessionFile]:
     """The workspace's own transcripts that were written to after `since` and that no extraction has read whole."""
     waiting = []
-    for host, file in _own_sessions(workspace, since):
+    for host, file in own_sessions(workspace, since):
         mark = Watermark.load(connection, host.name, file.path)
         if mark is None or not mark.is_current(file):
             waiting.append(file)
     return waiting
-
-
-def _own_sessions(workspace: Workspace, since: datetime | None) -> Found:
-    """The sessions that the hosts keep for this workspace: its root and its linked worktrees, removed ones too."""
-    worktrees = [*linked_worktrees(workspace.root), *noted_worktrees(workspace.root)]
-    folders = dict.fromkeys([workspace.root, *worktrees])
-    own = {file.path: (host, file) for host in HOSTS for folder in folders for file in host.session_files(folder)}
-    oldest = 0 if since is None else int(since.timestamp() * 1e9)
-    return _ordered(pair for pair in own.values() if pair[1].mtime_ns >= oldest)
-
-
-def _ordered(found: Iterable[tuple[Host, SessionFile]]) -> Found:
-    """Main sessions before sub-agents, by the time of the first event: the order is the same on every call."""
-    return sorted(found, key=lambda pair: (pair[1].sidechain, pair[1].started_at or "~", str(pair[1].path)))
-
-
-def _under(path: Path) -> Found:
-    if path.is_dir():
-        return transcripts_under(path)
-    known = recognise(path)
-    return [known] if known is not None else []
-
-
-def _absolute(path: Path) -> Path:
-    """The path from the root on; links stay, since a transcript is known by the name that it was given."""
-    return Path(os.path.abspath(path))  # noqa: PTH100  Path.absolute keeps `..`
-
-
-def explicit_transcripts(paths: Sequence[Path]) -> Found:
-    """The transcripts of paths that a person named. Raises `UsageError` for one that holds none."""
-    found: dict[Path, tuple[Host, SessionFile]] = {}
-    for path in paths:
-        place = _absolute(path)
-        if not place.exists():
-            raise UsageError(f"{path} does not exist; give a transcript or a folder that holds some")
-        there = _under(place)
-        if not there:
-            what = "no transcripts under" if place.is_dir() else "not a transcript of a known host:"
-            names = ", ".join(host.name for host in HOSTS)
-            raise UsageError(f"{what} {path}; give a session file of {names} or a folder that holds some")
-        found.update({file.path: (host, file) for host, file in there})
-    return _ordered(found.values())

@@ -86,7 +86,9 @@ class _LookedUp(SeenKeys):
 
     def __contains__(self, key: object) -> bool:
         """Whether the event of this key was counted before."""
-        return super().__contains__(key) or self._connection.execute(_SQL[self._table.find], (key,)).fetchone() is not None
+        if super().__contains__(key):
+            return True
+        return self._connection.execute(_SQL[self._table.find], (key,)).fetchone() is not None
 
     def committed(self, mark: int) -> None:
         """The transaction of `commit` is through: the database knows these keys from now on."""

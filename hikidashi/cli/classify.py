@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from hikidashi.capture.classified import Candidate, Classified, classify_files
-from hikidashi.capture.run import explicit_transcripts
+from hikidashi.capture.sessions import explicit_transcripts
 from hikidashi.cli.output import amount, emit_json, json_option, note, say, short, table
 from hikidashi.config.settings import load_settings
 from hikidashi.errors import StorageFailure

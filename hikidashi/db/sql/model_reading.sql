@@ -76,3 +76,12 @@ ORDER BY started_at DESC, run_id DESC LIMIT 1;
 -- `:prefix` is checked to be letters and digits. Two are enough to say that it is not one run's alone.
 SELECT run_id, model, outcome, answered, started_at, finished_at, report FROM extractions
 WHERE run_id GLOB :prefix || '*' ORDER BY run_id LIMIT 2;
+
+-- name: standing_bodies
+-- The newest of what is known: a claim that says the same adds nothing.
+SELECT body FROM (SELECT body FROM facts WHERE status <> 'retired' ORDER BY id DESC LIMIT 2000)
+UNION ALL
+SELECT body FROM (SELECT body FROM candidates WHERE state = 'waiting' ORDER BY rowid DESC LIMIT 2000);
+
+-- name: standing_entries
+SELECT content FROM entries WHERE session_id = :session_id ORDER BY id DESC LIMIT 500;

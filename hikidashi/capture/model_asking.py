@@ -1,0 +1,90 @@
+"""A chunk of a session before a model, and what of its answer holds. Imported only where a request is made."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Final
+
+from hikidashi.capture.chunks import Chunk
+from hikidashi.capture.claims import ExtractionAnswer, Standing, answer_schema, examine
+from hikidashi.capture.model_report import ModelReport, Sample
+from hikidashi.capture.model_session import Taken
+from hikidashi.db.connection import database_errors, queries
+from hikidashi.errors import CorruptData
+from hikidashi.model.messages import Answer, Asker, Phase, Request
+from hikidashi.model.structured import ask_validated
+from hikidashi.staging.entry import Entry
+
+__all__ = ["ChunkAsking", "CountingAsker"]
+
+_SQL: Final = queries("model_reading")
+
+#: A new request of a chunk that just changes the answer's form is cheap; thinking about a session is what we pay for.
+_EFFORT: Final = "low"
+
+
+class CountingAsker:
+    """Asks through another one, and counts in a report what was answered."""
+
+    def __init__(self, asker: Asker, report: ModelReport) -> None:
+        self._asker = asker
+        self._report = report
+
+    def ask(self, request: Request, *, phase: Phase) -> Answer:
+        """See `Asker.ask`."""
+        self._report.requests += 1
+        answer = self._asker.ask(request, phase=phase)
+        self._report.answered(answer.usage)
+        return answer
+
+
+class ChunkAsking:
+    """A `ChunkReader`: the prompt and the schema are the same for all chunks, so that the server keeps them."""
+
+    def __init__(self, asker: Asker, connection: sqlite3.Connection, *, model: str, prompt: str, answer: int) -> None:
+        self._asker = asker
+        self._connection = connection
+        self._model = model
+        self._answer = answer
+        self._schema = answer_schema()
+        self._system = ({"type": "text", "text": prompt, "cache_control": {"type": "ephemeral"}},)
+
+    def __call__(self, chunk: Chunk) -> Taken:
+        """Ask for the activities and facts of `chunk`. Raises as `Asker.ask` does."""
+        request = Request(
+            model=self._model,
+            max_tokens=self._answer,
+            messages=({"role": "user", "content": [{"type": "text", "text": chunk.render()}]},),
+            system=self._system,
+            schema=self._schema,
+            effort=_EFFORT,
+        )
+        answer = ask_validated(self._asker, request, ExtractionAnswer, phase="extraction")
+        examined = examine(answer, chunk, standing=self._standing(chunk))
+        return Taken(
+            entries=examined.entries,
+            drafts=examined.drafts,
+            dropped=[
+                Sample(reason=one.reason, kind=one.kind, text=one.sample, path=chunk.path, line=one.line)
+                for one in examined.dropped
+            ],
+        )
+
+    def _standing(self, chunk: Chunk) -> Standing:
+        """What is known already: facts and candidates, and the activities of the chunk's sessions."""
+        sessions = {piece.session_id for piece in chunk.pieces}
+        with database_errors("workspace.sqlite"):
+            bodies = [str(row["body"]) for row in self._connection.execute(_SQL["standing_bodies"])]
+            rows = [
+                row["content"]
+                for session in sorted(sessions)
+                for row in self._connection.execute(_SQL["standing_entries"], {"session_id": session})
+            ]
+        titles = []
+        for content in rows:
+            try:
+                entry = Entry.from_json(content)
+            except CorruptData:  # nothing can repeat what cannot be read
+                continue
+            titles.append((str(entry.kind), entry.title))
+        return Standing.of(bodies=bodies, titles=titles)
