@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from hikidashi.capture.chunks import room_for
 from hikidashi.capture.digest import Digest
-from hikidashi.capture.follow import Belonging, path_text
+from hikidashi.capture.follow import Belonging
 from hikidashi.capture.model_marks import ModelMark, mark_to_resume
 from hikidashi.capture.sessions import FoundFiles, explicit_transcripts, own_sessions
 from hikidashi.db.connection import database_errors, queries, transaction
@@ -34,7 +34,6 @@ __all__ = [
     "ANSWER_TOKENS",
     "ExpectedCost",
     "Room",
-    "agree",
     "chunk_estimate",
     "expected_cost",
     "model_since",
@@ -45,7 +44,6 @@ __all__ = [
 ]
 
 _META: Final = queries("meta")
-_SQL: Final = queries("model_reading")
 _SINCE: Final = "model_since"
 
 #: Tokens of an answer at most; where there is nothing to say it has some ten.
@@ -57,7 +55,7 @@ _NEWER: Final = 1.3
 #: So much of the sessions is counted; the rest is taken to be like it.
 _COUNTED_BYTES: Final = 48 << 20
 #: Tokens that prompt and schema take beside a chunk, about.
-_PROMPT_TOKENS: Final = 3_500
+_PROMPT_TOKENS: Final = 3_200
 
 
 def chunk_estimate(text: str) -> int:
@@ -114,18 +112,6 @@ def older_sessions(
 def _is_read(connection: sqlite3.Connection, host: Host, file: SessionFile) -> bool:
     mark = ModelMark.load(connection, host.name, file.path)
     return mark is not None and mark.is_current(file) and mark.settled
-
-
-def agree(connection: sqlite3.Connection, files: FoundFiles, *, named: bool, at: datetime) -> None:
-    """A person wants these read by a model: they wait in a queue until they are. Own transaction."""
-    rows = [
-        {"path": path_text(file.path), "named": int(named), "queued_at": format_time(at)}
-        for _host, file in files
-        if not file.sidechain
-    ]
-    if rows:
-        with transaction(connection):
-            connection.executemany(_SQL["enqueue"], rows)
 
 
 # -- what it would cost

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Final
 from filelock import FileLock, Timeout
 
 from hikidashi.atomic import FILE_MODE, storage_errors
-from hikidashi.capture.back_fill import agree, chunk_estimate, model_since, older_sessions, room_of, switch_on
+from hikidashi.capture.back_fill import chunk_estimate, model_since, older_sessions, room_of, switch_on
 from hikidashi.capture.chunks import Chunk
-from hikidashi.capture.follow import Belonging
+from hikidashi.capture.follow import Belonging, path_text
 from hikidashi.capture.model_marks import ModelMark
-from hikidashi.capture.model_report import ModelReport, has_answered
+from hikidashi.capture.model_report import ModelReport, has_answered, has_unfinished
 from hikidashi.capture.model_session import ChunkReader, LeftAside, ModelReader, SessionReading, Taken
 from hikidashi.capture.seen import shown_keys
 from hikidashi.capture.sessions import FoundFiles, own_sessions, transcripts_at
@@ -88,7 +88,7 @@ def read_by_model(
     since: datetime | None = None,
     clock: Clock = now,
     checkpoint: Callable[[str], None] = lambda name: None,
-    progress: TellModel = lambda progress: None,
+    progress: TellModel | None = None,
     read: ChunkReader | None = None,
 ) -> ModelReport:
     """Have a model read the `named` transcripts, or what is new in the workspace's own sessions.
@@ -108,11 +108,11 @@ def read_by_model(
     checkpoint("model:begin")
     first = switch_on(connection, settings, clock)
     if named is not None:
-        agree(connection, named, named=True, at=at)
+        one.agree(named, named=True)
     else:
         older = older_sessions(workspace, connection, before=first, since=since)
         if back_fill:
-            agree(connection, older, named=False, at=at)
+            one.agree(older, named=False)
         report.older = 0 if back_fill else len(older)
     checkpoint("model:agreed")
     one.take(None if named is not None else max(first, since or first))
@@ -166,16 +166,20 @@ class _Pass:
     report: ModelReport
     clock: Clock
     checkpoint: Callable[[str], None]
-    progress: TellModel
+    progress: TellModel | None
     read: ChunkReader = field(init=False)
     _store: StagingStore = field(init=False)
     _lock: FileLock = field(init=False)
     _reader: ModelReader | None = None
+    #: Sessions of this call that a person agreed to.
+    _agreed: list[_Work] = field(default_factory=list)
+    #: Sessions that were read, or left, in this call.
+    _handled: set[tuple[str, bool]] = field(default_factory=set)
+    #: Sessions with a piece that a model which never answered here cannot read, and what it said.
+    _left: list[tuple[_Work, LeftAside]] = field(default_factory=list)
     #: Its row was made: something was asked.
     _started: bool = False
-    #: Sessions that were read or left in this pass.
-    _handled: set[tuple[Path, bool]] = field(default_factory=set)
-    #: Bytes that this pass has before it, and those of sessions that are done.
+    #: Bytes that this call has before it, and those of sessions that are done.
     _total: int = 0
     _done: int = 0
 
@@ -186,7 +190,8 @@ class _Pass:
     # -- one process at a time
 
     def take(self, since: datetime | None) -> None:
-        """Read what is queued, and with `since` the workspace's own sessions, or leave it to the process that reads.
+        """Read what was agreed to, with `since` the workspace's own sessions, and what is queued; or leave all of it
+        to the process that is reading.
 
         Nothing is lost between two processes: who finds the lock held queues first and then tries it again; who lets
         it go looks at the queue again.
@@ -207,6 +212,7 @@ class _Pass:
             finally:
                 self._lock.release()
             self.checkpoint("model:unlocked")
+            since = None
             if self.report.message or not self._waiting() or not self._try_lock():
                 return
 
@@ -219,8 +225,8 @@ class _Pass:
         return True
 
     def _bury(self) -> None:
-        """Passes that say they run are those of processes that ended: we hold the lock."""
-        if not self._started:
+        """Passes that say they run are those of processes that ended, since we hold the lock."""
+        if not self._started and has_unfinished(self.connection):
             with transaction(self.connection):
                 self.connection.execute(_SQL["crashed_extractions"], {"finished_at": format_time(self.clock())})
 
@@ -241,19 +247,26 @@ class _Pass:
 
     # -- the queue
 
+    def agree(self, files: FoundFiles, *, named: bool) -> None:
+        """A person wants these read by a model: they wait in the queue until they are."""
+        self._agreed = [_Work(host, file, named) for host, file in files if not file.sidechain]
+        at = format_time(self.clock())
+        rows = [{"path": work.name, "named": int(named), "queued_at": at} for work in self._agreed]
+        if rows:
+            with transaction(self.connection):
+                self.connection.executemany(_SQL["enqueue"], rows)
+
     def _look_again(self) -> None:
         values = {"path": "", "named": 0, "queued_at": format_time(self.clock())}
         with transaction(self.connection):
             self.connection.execute(_SQL["enqueue"], values)
 
-    def _queued(self) -> list[tuple[str, bool]]:
+    def _waiting(self) -> list[tuple[str, bool]]:
+        """What is queued and was not handled in this call."""
         with database_errors("workspace.sqlite"):
             rows = self.connection.execute(_SQL["queued"]).fetchall()
-        return [(row["path"], bool(row["named"])) for row in rows]
-
-    def _waiting(self) -> list[tuple[str, bool]]:
-        """What is queued and was not handled yet."""
-        return [(path, named) for path, named in self._queued() if (Path(path), named) not in self._handled or not path]
+        queued = [(str(row["path"]), bool(row["named"])) for row in rows]
+        return [row for row in queued if row not in self._handled]
 
     def _dequeue(self, path: str, named: bool) -> None:
         self.checkpoint("model:before-dequeue")
@@ -264,24 +277,117 @@ class _Pass:
     # -- the sessions
 
     def _read_all(self, since: datetime | None) -> None:
-        left: list[LeftAside] = []
-        own = [] if since is None else self._new_in(own_sessions(self.workspace, since), named=False)
-        while True:
-            work: list[tuple[str, bool, FoundFiles]] = [("", False, own)] if own else []
-            for path, named in self._waiting():
-                found = self._at(path) if path else own_sessions(self.workspace, model_since(self.connection))
-                work.append((path, named, self._new_in(found, named=named)))
-            queued = [(path, named) for path, named, _found in work]
-            if not work:
-                break
-            self._total += sum(file.size for _path, _named, found in work for _host, file in found)
-            for path, named, found in work:
-                self._read_files(found, named=named, left=left)
-                if path or queued.count((path, named)) > (1 if own else 0):
-                    self._finish_queued(path, named)
-            own = []
-        if left and not self._reader_works():
-            raise left[0]
+        agreed, self._agreed = self._agreed, []
+        own = [] if since is None else self._own(since)
+        self._read_files([*own, *agreed])
+        while waiting := self._waiting():
+            for path, named in waiting:
+                if path:
+                    found = transcripts_at(Path(path))
+                    self._read_files([_Work(host, file, named) for host, file in found])
+                    if not found:  # it vanished: nothing of it can be read any more
+                        self._dequeue(path, named)
+                    self._handled.add((path, named))
+                else:  # gone before we look, so that what arrives meanwhile is seen
+                    self._dequeue(path, named)
+                    self._read_files(self._own(model_since(self.connection)))
+        self._read_left()
 
-    def _finish_queued(self, path: str, named: bool) -> None:
-        ...
+    def _own(self, since: datetime | None) -> list[_Work]:
+        return [_Work(host, file, False) for host, file in own_sessions(self.workspace, since) if not file.sidechain]
+
+    def _read_files(self, files: Iterable[_Work]) -> None:
+        """Have sessions read in which there is something new; what was agreed of them is done then."""
+        reader = self._reader = self._reader or self._make_reader()
+        known = [(work, self._mark(work)) for work in files if (work.name, work.named) not in self._handled]
+        wanted = [(work, mark) for work, mark in known if reader.has_new(mark, work.file, named=work.named)]
+        self._total += sum(_ahead(work, mark) for work, mark in wanted)
+        queued = set(self._waiting())
+        for work, mark in known:
+            self._handled.add((work.name, work.named))
+            if (work, mark) in wanted:
+                self._read_file(work, reader)
+                self._done += _ahead(work, mark)
+            if (work.name, work.named) in queued and not self._is_left(work):
+                self._dequeue(work.name, work.named)
+
+    def _mark(self, work: _Work) -> ModelMark | None:
+        return ModelMark.load(self.connection, work.host.name, work.file.path)
+
+    def _read_file(self, work: _Work, reader: ModelReader) -> None:
+        try:
+            SessionReading(reader, work.host, work.file, named=work.named).run()
+        except OSError as exc:
+            self.report.errors[work.name] = exc.strerror or str(exc)
+        except LeftAside as exc:
+            self._left.append((work, exc))
+        self.checkpoint("model:read-through")
+
+    def _is_left(self, work: _Work) -> bool:
+        return work.name in self.report.errors or any(other == work for other, _exc in self._left)
+
+    def _read_left(self) -> None:
+        """Sessions that were left, now that the model answered for others; it answers for none: that is the outcome."""
+        left, self._left = self._left, []
+        for work, exc in left:
+            if self._reader is None or not self._reader.works:
+                raise exc
+            self._read_file(work, self._reader)
+            self._dequeue(work.name, work.named)
+
+    # -- what all sessions share
+
+    def _make_reader(self) -> ModelReader:
+        settings, connection = self.settings, self.connection
+        return ModelReader(
+            connection=connection,
+            store=self._store,
+            clock=self.clock,
+            checkpoint=self.checkpoint,
+            shown=shown_keys(connection),
+            belonging=Belonging(self.workspace.root),
+            machine=this_machine(),
+            settle_after=timedelta(minutes=settings.capture.settle_minutes),
+            max_line_bytes=settings.capture.max_line_bytes,
+            report=self.report,
+            read=self._ask,
+            chunk_tokens=room_of(settings, load_prices()).chunk,
+            estimate=chunk_estimate,
+            tell=self._tell,
+            flush=self._write_files,
+            works=has_answered(connection, self.report.model),
+        )
+
+    def _ask(self, chunk: Chunk) -> Taken:
+        if not self._started:
+            self._started = True
+            self.report.start(self.connection)
+        return self.read(chunk)
+
+    def _tell(self, done: int, file: SessionFile) -> None:
+        if self.progress is not None:
+            bytes_done = self._done + done
+            self.progress(ModelProgress(chunks=self.report.chunks, bytes=bytes_done, total=self._total, path=file.path))
+
+    def _write_files(self) -> None:
+        self._store.flush_pending()
+        self.checkpoint("model:files-written")
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One transcript to read; `named`: a person named it."""
+
+    host: Host
+    file: SessionFile
+    named: bool
+
+    @property
+    def name(self) -> str:
+        """Its path as the database holds it."""
+        return path_text(self.file.path)
+
+
+def _ahead(work: _Work, mark: ModelMark | None) -> int:
+    """Bytes of a transcript that are not done."""
+    return max(work.file.size - (mark.position.offset if mark else 0), 0)

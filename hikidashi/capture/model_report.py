@@ -23,6 +23,7 @@ __all__ = [
     "Sample",
     "find_extraction",
     "has_answered",
+    "has_unfinished",
     "last_extraction",
 ]
 
@@ -283,3 +284,9 @@ def has_answered(connection: sqlite3.Connection, model: str) -> bool:
     """Whether that model ever gave an answer that could be used, in this workspace."""
     with database_errors("workspace.sqlite"):
         return connection.execute(_SQL["has_answered"], {"model": model}).fetchone() is not None
+
+
+def has_unfinished(connection: sqlite3.Connection) -> bool:
+    """Whether a pass is under way, or its process ended without a word."""
+    with database_errors("workspace.sqlite"):
+        return connection.execute(_SQL["unfinished_extraction"]).fetchone() is not None

@@ -17,6 +17,7 @@ from hikidashi.capture.follow import Belonging, Watermark, path_text, resume_at,
 from hikidashi.capture.promoting import Found, Promoting, bring_before_the_gate
 from hikidashi.capture.report import ExtractReport, FileResult
 from hikidashi.capture.seen import SeenKeys
+from hikidashi.capture.withheld import withhold
 from hikidashi.config.machine import Machine
 from hikidashi.db.connection import queries, transaction
 from hikidashi.hosts.transcript import Host, Position, ReadReport, SessionFile
@@ -62,6 +63,8 @@ class Reader:
     max_line_bytes: int
     report: ExtractReport
     chunk_bytes: int
+    #: A model reads main sessions: the activities that the rules find there are kept back.
+    withhold: bool = False
     #: What waits for the next commit, and how many of the new keys belong to it.
     waiting: list[_Taken] = field(default_factory=list)
     keys: int = 0
@@ -103,7 +106,7 @@ class Reader:
             return
         at = format_time(self.clock())
         with transaction(self.connection):
-            new = [set(self.store.add_pending(taken.entries)) for taken in waiting]
+            new = [set(self._add(taken)) for taken in waiting]
             self.seen.commit(self.connection, keys)
             self.connection.executemany(_SQL["add_signal"], [_row(t, signal) for t in waiting for signal in t.signals])
             found = [taken.found for taken in waiting]
@@ -117,6 +120,13 @@ class Reader:
         self.report.propose(proposals)
         for taken, ids in zip(waiting, new, strict=True):
             taken.source.count(taken.mark, [entry for entry in taken.entries if entry.id in ids])
+
+    def _add(self, taken: _Taken) -> list[str]:
+        """The IDs of the entries that are new, in the transaction of `commit`."""
+        if self.withhold and not taken.source.file.sidechain:
+            withhold(self.connection, taken.source.host.name, taken.source.file.path, taken.entries)
+            return []
+        return self.store.add_pending(taken.entries)
 
     def _at_rest(self, saved: Watermark, explicit: bool) -> bool:
         return explicit or self.rests(str(saved.state.get("last_at", "")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hikidashi.capture.model_report import ModelReport
 from hikidashi.drawer.fact import Draft
 from hikidashi.drawer.gate import Proposal
 from hikidashi.drawer.rescan import Rescanned
@@ -69,6 +70,10 @@ class ExtractReport:
     rescanned: Rescanned = field(default_factory=Rescanned)
     #: Entries of an earlier, interrupted extraction whose files were written now.
     recovered: int = 0
+    #: What a model made of the sessions; None where the rules alone read them.
+    model: ModelReport | None = None
+    #: Activities that the rules found and that wait for the model to come to them.
+    withheld: int = 0
     seconds: float = 0.0
 
     def add(self, entries: list[Entry]) -> None:
@@ -76,6 +81,12 @@ class ExtractReport:
         self.new += entries
         for entry in entries:
             self.kinds[entry.kind] = self.kinds.get(entry.kind, 0) + 1
+
+    def take_model(self, model: ModelReport) -> None:
+        """What the pass of a model brought."""
+        self.model = model
+        self.add(model.new)
+        self.candidates |= model.candidates
 
     def propose(self, proposals: list[tuple[Draft, Proposal]]) -> None:
         """Drafts that came before the gate, and what became of them."""
@@ -115,5 +126,7 @@ class ExtractReport:
             "redacted": list(self.rescanned.redacted),
             "results": [result.to_dict() for result in self.results],
             "recovered": self.recovered,
+            "model": self.model.to_dict() if self.model is not None else None,
+            "withheld": self.withheld,
             "seconds": round(self.seconds, 3),
         }

@@ -13,11 +13,13 @@ from filelock import FileLock, Timeout
 
 from hikidashi.atomic import FILE_MODE, storage_errors
 from hikidashi.capture import reading
+from hikidashi.capture.back_fill import switch_off
 from hikidashi.capture.follow import Belonging, Watermark, path_text
 from hikidashi.capture.reading import Reader
 from hikidashi.capture.report import ExtractReport
 from hikidashi.capture.seen import seen_keys
 from hikidashi.capture.sessions import FoundFiles, absolute, explicit_transcripts, own_sessions, transcripts_at
+from hikidashi.capture.withheld import take_up, withheld_count
 from hikidashi.config.machine import this_machine
 from hikidashi.config.workspace import remember_worktrees
 from hikidashi.db.connection import database_errors, queries, transaction
@@ -30,8 +32,10 @@ from hikidashi.staging.store import StagingStore
 from hikidashi.times import Clock, format_time, now
 
 if TYPE_CHECKING:
+    from hikidashi.capture.model_reading import TellModel
     from hikidashi.config.settings import Settings
     from hikidashi.config.workspace import Workspace
+    from hikidashi.model.messages import Asker
 
 __all__ = ["CHECKPOINTS", "ExtractReport", "extract", "waiting_sessions"]
 
@@ -54,6 +58,7 @@ CHECKPOINTS: Final = (
 #: Entry files are written once this many wait, and at the end.
 _FLUSH_AT: Final = 32
 
+
 def extract(
     workspace: Workspace,
     settings: Settings,
@@ -64,15 +69,24 @@ def extract(
     clock: Clock = now,
     checkpoint: Callable[[str], None] = lambda name: None,
     progress: Callable[[int, int, Path], None] | None = None,
+    asker: Asker | None = None,
+    run_id: str = "",
+    back_fill: bool = False,
+    tell_model: TellModel | None = None,
 ) -> ExtractReport:
     """Take what is new in the given transcripts (files or folders), or in the workspace's own sessions.
 
     Of the workspace's own, those written to after `since` only. While the workspace is paused nothing is read.
     `progress` is told (files done, files in all, the file). Raises `UsageError` for a path that holds no
     transcript, `StorageFailure`, `Busy` or `CorruptData` as the database does.
+
+    With an `asker` a model reads the main sessions after the rules did (see `read_by_model`, which `run_id`,
+    `back_fill` and `tell_model` are for): the rules still find what was proven and said for good, and their
+    activities wait. Without one, those that no model came to are taken up.
     """
     began = time.monotonic()
     run = _Extraction(workspace, settings, connection, since, clock, checkpoint, progress)
+    run.withhold = asker is not None
     run.report.paused_since = paused_since(connection)
     if run.report.paused_since:
         return run.report
@@ -82,6 +96,24 @@ def extract(
     if not run.report.queued:
         run.report.rescanned = rescan_if_due(connection)
         _tend(settings, connection, clock())
+    if asker is not None:
+        from hikidashi.capture.model_reading import read_by_model
+
+        model = read_by_model(
+            workspace,
+            settings,
+            connection,
+            asker=asker,
+            run_id=run_id,
+            named=found,
+            back_fill=back_fill,
+            since=since,
+            clock=clock,
+            checkpoint=checkpoint,
+            progress=tell_model,
+        )
+        run.report.take_model(model)
+        run.report.withheld = withheld_count(connection)
     checkpoint("extract:end")
     run.report.seconds = time.monotonic() - began
     return run.report
@@ -116,6 +148,8 @@ class _Extraction:
         self._checkpoint = checkpoint
         self._progress = progress
         self._store = StagingStore(workspace, connection, clock)
+        #: A model reads main sessions too.
+        self.withhold = False
         self._lock = FileLock(workspace.extract_lock, timeout=0, mode=FILE_MODE)
 
     def take(self, found: FoundFiles | None, names: list[str]) -> None:
@@ -135,6 +169,8 @@ class _Extraction:
                 self._checkpoint("extract:locked")
                 self.report.recovered += self._store.flush_pending()
                 self._checkpoint("extract:recovered")
+                if not self.withhold:
+                    self._take_up()
                 self._read(self._own() if found is None else found, explicit=found is not None)
                 self._drain()
             finally:
@@ -143,6 +179,14 @@ class _Extraction:
             found = []
             if not self._queued() or not self._try_lock():
                 return
+
+    def _take_up(self) -> None:
+        """The rules read alone: what they kept back for a model that did not come to it is theirs again."""
+        switch_off(self._connection)
+        taken = take_up(self._connection, self._store)
+        if taken:
+            self.report.add(taken)
+            self._write_files()
 
     def _try_lock(self) -> bool:
         with storage_errors(f"lock {self._workspace.extract_lock}"):
@@ -215,6 +259,7 @@ class _Extraction:
             max_line_bytes=self._settings.capture.max_line_bytes,
             report=self.report,
             chunk_bytes=reading.CHUNK_BYTES,
+            withhold=self.withhold,
         )
 
     def _write_files(self) -> None:

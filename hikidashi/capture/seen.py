@@ -18,7 +18,6 @@ __all__ = ["SeenKeys", "seen_keys", "shown_keys"]
 _SQL: Final = queries("capture")
 
 
-
 class _Table(NamedTuple):
     """The statements of one table of keys: look one up, add some."""
 

@@ -16,7 +16,7 @@ from hikidashi.db.connection import database_errors, queries, transaction
 from hikidashi.staging.entry import Entry
 from hikidashi.staging.store import StagingStore
 
-__all__ = ["drop_read", "take_up", "withhold", "withheld_count"]
+__all__ = ["drop_read", "take_up", "withheld_count", "withhold"]
 
 _SQL: Final = queries("model_reading")
 

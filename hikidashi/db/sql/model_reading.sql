@@ -65,6 +65,9 @@ WHERE run_id = :run_id;
 -- Only the one that holds the lock may say so: whoever ran before it is gone.
 UPDATE extractions SET outcome = 'crashed', finished_at = :finished_at WHERE outcome = 'running';
 
+-- name: unfinished_extraction
+SELECT 1 FROM extractions WHERE outcome = 'running' LIMIT 1;
+
 -- name: has_answered
 SELECT 1 FROM extractions WHERE model = :model AND answered > 0 LIMIT 1;
 
