@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from hikidashi.capture.chunks import Chunk
 from hikidashi.capture.model_reading import ModelProgress, read_by_model
 from hikidashi.capture.model_report import ModelReport
-from hikidashi.capture.model_session import Taken
+from hikidashi.capture.model_session import ChunkReader, Taken
 from hikidashi.capture.pieces import Piece
 from hikidashi.capture.sessions import explicit_transcripts
 from hikidashi.config.settings import Settings, load_settings
@@ -26,14 +26,17 @@ from tests.transcripts import Session
 __all__ = ["Hall", "Nobody", "Reading", "hall", "identity", "talk"]
 
 
+_START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
 def identity(piece: Piece) -> tuple[str, int, int, int]:
     """What tells a piece from all others, in whatever file it stands."""
     return piece.anchor, piece.index, piece.part, piece.parts
 
 
-def talk(name: str, turns: int, *, cwd: str, at: datetime | None = None, words: str = "") -> Session:
+def talk(name: str, turns: int, *, cwd: str, at: datetime = _START, words: str = "") -> Session:
     """A session of so many prompts and answers, each its own."""
-    session = Session(name=name, cwd=cwd, **({} if at is None else {"at": at}))
+    session = Session(name=name, cwd=cwd, at=at)
     for turn in range(turns):
         session.user(f"{name}: prompt {turn} {words}")
         session.says(f"{name}: answer {turn}")
@@ -107,7 +110,7 @@ class Hall:
     def read(
         self,
         *paths: Path,
-        by: Callable[[Chunk], Taken],
+        by: ChunkReader,
         at: datetime = LATE,
         back_fill: bool = False,
         since: datetime | None = None,

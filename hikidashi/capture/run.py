@@ -97,23 +97,7 @@ def extract(
         run.report.rescanned = rescan_if_due(connection)
         _tend(settings, connection, clock())
     if asker is not None:
-        from hikidashi.capture.model_reading import read_by_model
-
-        model = read_by_model(
-            workspace,
-            settings,
-            connection,
-            asker=asker,
-            run_id=run_id,
-            named=found,
-            back_fill=back_fill,
-            since=since,
-            clock=clock,
-            checkpoint=checkpoint,
-            progress=tell_model,
-        )
-        run.report.take_model(model)
-        run.report.withheld = withheld_count(connection)
+        run.have_read(asker, found, run_id, back_fill, tell_model)
     checkpoint("extract:end")
     run.report.seconds = time.monotonic() - began
     return run.report
@@ -179,6 +163,28 @@ class _Extraction:
             found = []
             if not self._queued() or not self._try_lock():
                 return
+
+    def have_read(
+        self, asker: Asker, named: FoundFiles | None, run_id: str, back_fill: bool, tell: TellModel | None
+    ) -> None:
+        """Let a model read the same sessions, or what is new in the workspace's own."""
+        from hikidashi.capture.model_reading import read_by_model
+
+        model = read_by_model(
+            self._workspace,
+            self._settings,
+            self._connection,
+            asker=asker,
+            run_id=run_id,
+            named=named,
+            back_fill=back_fill,
+            since=self._since,
+            clock=self._clock,
+            checkpoint=self._checkpoint,
+            progress=tell,
+        )
+        self.report.take_model(model)
+        self.report.withheld = withheld_count(self._connection)
 
     def _take_up(self) -> None:
         """The rules read alone: what they kept back for a model that did not come to it is theirs again."""

@@ -29,7 +29,7 @@ CLAIM = {"run_id", "pid", "host", "started_at", "entries", "alive", "reason"}
 EXTRACT = {
     "candidates", "borne_out", "redacted", "queued", "paused_since",
     "files", "unchanged", "bytes", "lines", "skipped", "kinds", "entries", "results",
-    "recovered", "seconds",
+    "recovered", "model", "withheld", "seconds",
 }  # fmt: skip
 STAGED = {"id", "kind", "status", "title", "why", "trust", "source"}
 MODELS = {"requests", "counted_tokens", "cost_micro_usd", "unknown_cost", "budgets", "blocked"}
