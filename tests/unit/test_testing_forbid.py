@@ -6,10 +6,17 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import anthropic
 import pytest
 
+from hikidashi.config.settings import load_settings
+from hikidashi.errors import BadSettings
+from hikidashi.model.client import Client
+from hikidashi.model.endpoint import make_endpoint
+from hikidashi.model.messages import Request
+from hikidashi.model.meter import MemoryMeter
 from hikidashi.testing import FakeMessages, RealRequestError, forbid_real_requests
 from tests.support.project import python_environ
 from tests.support.sdk import request, sdk, streamed
@@ -34,7 +41,14 @@ def by_name() -> None:
     socket.getaddrinfo("models.example", 443)
 
 
-@pytest.mark.parametrize("reach", [by_the_sdk, by_address, by_datagram, by_name])
+def by_the_client() -> None:
+    """Settings that say nothing of `local_only`: the address alone is what stops it."""
+    settings = load_settings(None, environ={"HIKIDASHI_MEMORY_BASE_URL": "https://models.example"})
+    with Client(make_endpoint(settings, environ={}), MemoryMeter()) as client:
+        client.ask(Request(model="m", max_tokens=9, messages=({"role": "user", "content": "x"},)), phase="ping")
+
+
+@pytest.mark.parametrize("reach", [by_the_client, by_the_sdk, by_address, by_datagram, by_name])
 def test_a_request_to_a_real_server_is_an_error_that_no_handler_takes_for_the_network(
     reach: Callable[[], None],
 ) -> None:
@@ -43,6 +57,14 @@ def test_a_request_to_a_real_server_is_an_error_that_no_handler_takes_for_the_ne
             reach()
         except Exception as exc:  # noqa: BLE001 - what code under test may do
             pytest.fail(f"swallowed as {exc!r}")
+
+
+def test_with_the_settings_of_the_suite_the_real_server_is_wrong_settings_already(home: Path) -> None:
+    folder = home / ".config" / "hikidashi"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text('[memory]\napi_key = "sk-ant-example-only"\n')
+    with pytest.raises(BadSettings, match="local_only"):
+        make_endpoint(load_settings(None))
 
 
 def test_loopback_is_open_by_each_of_its_names() -> None:
