@@ -122,9 +122,8 @@ class FakeApi:
                 message = f"{name}: Extra inputs are not permitted"
                 return faults.http_error(400, "invalid_request_error", message)
         wrong = check(body, headers, counting=counting) if self._strict else None
-        if wrong is None and not counting and self._cache.count(body) > self._window:
-            return faults.prompt_too_long(self._cache.count(body), self._window)
-        return wrong
+        tokens = 0 if wrong is not None or counting else self._cache.count(body)
+        return faults.prompt_too_long(tokens, self._window) if tokens > self._window else wrong
 
     def _turn(self, body: dict[str, Any]) -> Turn | HttpError:
         form = self._turns.pop(0) if self._turns else self._then

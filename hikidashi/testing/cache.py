@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hikidashi.testing.layout import Place, count_input, lay_out
+from hikidashi.testing.layout import Place, input_tokens, lay_out
 
 __all__ = ["Accounted", "PromptCache", "minimum_tokens"]
 
@@ -57,13 +57,13 @@ class PromptCache:
 
     def count(self, body: dict[str, Any]) -> int:
         """Tokens of a request's input."""
-        return count_input(body, self._known)
+        return input_tokens(lay_out(body, self._known))
 
     def account(self, body: dict[str, Any], key: str, now: float) -> Accounted:
         """Read and write the cache for one request at Unix time `now`, and say what that makes of its input."""
-        total = self.count(body)
         least = minimum_tokens(str(body.get("model", ""))) if self._minimum is None else self._minimum
         places = lay_out(body, self._known)
+        total = input_tokens(places)
         marked = [at for at, place in enumerate(places) if place.lifetime is not None and place.tokens >= least]
         found = self._longest(places, marked, key, now, least)
         read = places[found].tokens if found >= 0 else 0

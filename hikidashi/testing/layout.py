@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from hikidashi.testing.counting import count_text
 
-__all__ = ["Place", "count_input", "lay_out"]
+__all__ = ["Place", "input_tokens", "lay_out"]
 
 #: Tokens that frame a request, and each message.
 _FRAME: Final = 3
@@ -49,9 +49,8 @@ def lay_out(body: dict[str, Any], known: dict[bytes, int] | None = None) -> list
     return places
 
 
-def count_input(body: dict[str, Any], known: dict[bytes, int] | None = None) -> int:
-    """Tokens of a request's tools, system and messages."""
-    places = lay_out(body, known)
+def input_tokens(places: list[Place]) -> int:
+    """Tokens of a whole request."""
     return _FRAME + (places[-1].tokens if places else 0)
 
 
