@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import string
 from typing import Final
 
 from hikidashi.model.messages import Request
@@ -39,6 +40,12 @@ def estimate_tokens(text: str) -> int:
 #: The newer tokenizers make about 30 % more tokens of one text than the older ones.
 _NEWER: Final = 1.3
 
+#: Dense text (JSON, code, hashes) has more tokens than its length tells: each sign is one, and so are three letters or
+#: one and a half digits. Counted by bytes: a conversation is counted anew for each of its turns.
+_LETTERS: Final = string.ascii_letters.encode()
+_DIGITS: Final = string.digits.encode()
+_NO_SIGNS: Final = _LETTERS + _DIGITS + b" " + bytes(range(0x80, 0x100))
+
 #: What a server adds around the messages, the tools and the system prompt.
 _AROUND: Final = 64
 _AROUND_TOOLS: Final = 500
@@ -47,8 +54,18 @@ _AROUND_TOOLS: Final = 500
 def estimate_request(request: Request) -> int:
     """The most tokens that the input of `request` is likely to have: what a budget reserves for it.
 
-    It errs high: the body as JSON, markup included, counted for the newer tokenizers.
+    It errs high: the body as JSON, markup included, by its length for the newer tokenizers or by its signs and words,
+    whichever is more.
     """
     parts = (request.system, request.tools, request.messages, request.schema)
     body = "".join(json.dumps(part, ensure_ascii=False) for part in parts if part)
-    return int(estimate_tokens(body) * _NEWER) + _AROUND + (_AROUND_TOOLS if request.tools else 0)
+    most = max(int(estimate_tokens(body) * _NEWER), _dense_tokens(body))
+    return most + _AROUND + (_AROUND_TOOLS if request.tools else 0)
+
+
+def _dense_tokens(text: str) -> int:
+    data = text.encode("utf-8", "surrogatepass")
+    signs = len(data.translate(None, _NO_SIGNS))
+    letters = len(data) - len(data.translate(None, _LETTERS))
+    digits = len(data) - len(data.translate(None, _DIGITS))
+    return signs + letters // 3 + digits * 2 // 3
