@@ -13,7 +13,7 @@ from hikidashi.drawer.decisions import Edit, completed, edited
 from hikidashi.drawer.fact import Draft, Fact, FactType, Sighting
 from hikidashi.drawer.gate import sweep
 from hikidashi.drawer.person import Left
-from hikidashi.drawer.reading import find_fact
+from hikidashi.drawer.reading import sound_fact
 from hikidashi.drawer.selection import decided_as, named, of_kind
 from hikidashi.drawer.sightings import sightings_of
 from hikidashi.drawer.store import Drawer
@@ -38,25 +38,25 @@ class Desk:
         return self.here.drawers.writable(candidate.scope)
 
     def standing(self, candidate: Candidate) -> Fact | None:
-        """The fact that a yes would replace."""
-        return find_fact(self.drawer(candidate).connection, candidate.scope, candidate.key)
+        """The fact that a yes would replace; None also where its row is damaged, for a yes mends that."""
+        return sound_fact(self.drawer(candidate).connection, candidate.scope, candidate.key)
 
     def proposal(self, candidate: Candidate, edit: Edit | None = None) -> Draft:
         """What a yes would write, with what a person changed. Raises `UsageError` for what can be no key."""
         draft = candidate.draft() if edit is None else edited(candidate.draft(), edit)
-        return completed(draft, self.drawer(candidate).find(draft.key), edited=edit is not None)
+        return completed(draft, self.drawer(candidate).replaced(draft.key), edited=edit is not None)
 
     def evidence(self, candidate: Candidate) -> list[Sighting]:
         """What was seen of a candidate's key, oldest first."""
         return sightings_of(self.drawer(candidate).connection, candidate.scope, candidate.key)
 
-    def chosen(self, names: Sequence[str], verb: str | None, type: FactType | None) -> list[Candidate]:
-        """The candidates that a command line means, each once, in its order.
+    def chosen(self, names: Sequence[str], verbs: Sequence[str], types: Sequence[FactType]) -> list[Candidate]:
+        """The candidates that a command line means, each once, in its order: those named, and all of these kinds.
 
         Raises `NoSuchFact` for a name that none has or a kind of which none waits, `UsageError` when it means none
         in particular.
         """
-        if not names and verb is None and type is None:
+        if not names and not verbs and not types:
             raise UsageError("say which: give IDs or keys (`hikidashi candidates` lists them), --verb or --type")
         found: dict[str, Candidate] = {}
         for name in names:
@@ -65,14 +65,21 @@ class Desk:
                 connections = [drawer.connection for drawer in self.here.drawers.existing()]
                 raise decided_as(name, connections, self.candidates)
             found[candidate.id] = candidate
-        if verb is not None or type is not None:
-            alike = of_kind(self.candidates, verb=verb, type=type)
-            if not alike:
-                kinds = sorted({candidate.verb or candidate.type for candidate in self.candidates})
-                mend = f"there are some of {', '.join(kinds)}" if kinds else "`hikidashi extract` proposes some"
-                raise NoSuchFact(f"no candidate of {' and '.join(filter(None, (verb, type)))} waits: {mend}")
+        if verbs or types:
+            alike = of_kind(self.candidates, verbs=verbs, types=types)
+            self._expect_each(verbs, types, alike)
             found |= {candidate.id: candidate for candidate in alike}
         return list(found.values())
+
+    def _expect_each(self, verbs: Sequence[str], types: Sequence[FactType], alike: Sequence[Candidate]) -> None:
+        """Whoever asked for two kinds counts on both."""
+        no_verb = [verb for verb in verbs if all(candidate.verb != verb for candidate in alike)]
+        no_type = [type for type in types if all(candidate.type != type for candidate in alike)]
+        if no_verb or no_type:
+            asked = (*no_verb, *types) if no_verb else (*verbs, *no_type)
+            kinds = sorted({candidate.verb or candidate.type for candidate in self.candidates})
+            mend = f"there are some of {', '.join(kinds)}" if kinds else "`hikidashi extract` proposes some"
+            raise NoSuchFact(f"no candidate of {' and '.join(asked)} waits: {mend}")
 
     def only_person(self, *words: str, chosen: Sequence[Candidate] = ()) -> None:
         """Refuse a decision to an agent (`GateClosed`); the candidates go on waiting."""

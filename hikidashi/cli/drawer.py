@@ -10,13 +10,13 @@ import click
 
 from hikidashi.cli.context import opened_drawers
 from hikidashi.cli.fact_search import search_facts
-from hikidashi.cli.fact_view import ORIGINS, fact_form, show_fact, show_facts
+from hikidashi.cli.fact_view import ORIGINS, damaged_form, fact_form, name_damaged, show_fact, show_facts
 from hikidashi.cli.output import amount, emit_json, json_option, say, short, shown_time, table, warn
 from hikidashi.config.machine import this_machine
 from hikidashi.config.settings import Settings
 from hikidashi.drawer.decay import EXEMPT, passes_of, unseen
 from hikidashi.drawer.fact import Fact, FactStatus, FactType, Scope, Sighting, fact_subject
-from hikidashi.drawer.reading import FactVersion, all_facts, versions_of
+from hikidashi.drawer.reading import DamagedFact, FactVersion, all_facts, versions_of
 from hikidashi.drawer.seen import note_read
 from hikidashi.drawer.sightings import sightings_of
 from hikidashi.drawer.store import Drawer
@@ -75,18 +75,25 @@ def _counted(drawer: Drawer, fact: Fact) -> Fact:
 @json_option
 def facts_command(scope: Scope | None, fact_type: FactType | None, status: FactStatus | None, as_json: bool) -> None:
     """List the facts of the drawer, by key: the workspace's and your own global ones."""
+    damaged: list[DamagedFact] = []
     with opened_drawers(scope) as here:
         facts = [
             fact
             for drawer in here.drawers.existing(scope)
-            for fact in all_facts(drawer.connection, drawer.scope, type=fact_type, status=status)
+            for fact in all_facts(drawer.connection, drawer.scope, type=fact_type, status=status, damaged=damaged)
         ]
     facts.sort(key=lambda fact: (fact.key, fact.scope != "workspace"))
     if as_json:
-        emit_json({"facts": [fact_form(fact, this_machine()) for fact in facts]})
-    elif facts:
+        emit_json({"facts": [fact_form(fact, this_machine()) for fact in facts], "damaged": damaged_form(damaged)})
+    else:
+        _show_list(facts, narrowed=bool(scope or fact_type or status or damaged))
+    name_damaged(damaged)
+
+
+def _show_list(facts: list[Fact], *, narrowed: bool) -> None:
+    if facts:
         show_facts(facts, this_machine(), now())
-    elif scope or fact_type or status:
+    elif narrowed:
         say("No facts of that kind.")
     else:
         say(

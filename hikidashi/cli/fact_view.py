@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
+import sys
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from hikidashi.cli.output import handful, say, short, shown_time, table
+from click.exceptions import Exit
+
+from hikidashi.cli.output import handful, plain, say, short, shown_time, table
 from hikidashi.config.machine import Machine
 from hikidashi.drawer.fact import Fact, is_elsewhere
+from hikidashi.drawer.reading import DamagedFact
 from hikidashi.times import parse_time
 
-__all__ = ["ORIGINS", "age", "fact_form", "show_fact", "show_facts"]
+__all__ = ["ORIGINS", "age", "damaged_form", "fact_form", "name_damaged", "show_fact", "show_facts"]
 
 #: Characters of a fact's text in a list.
 _LISTED = 100
@@ -86,6 +91,25 @@ def show_fact(fact: Fact, machine: Machine, now: datetime) -> None:
 
 def _aliases(aliases: Sequence[str]) -> str:
     return handful(aliases, _ALIASES_SHOWN) + (" (`--json` has all)" if len(aliases) > _ALIASES_SHOWN else "")
+
+
+def damaged_form(damaged: Iterable[DamagedFact]) -> list[dict[str, str]]:
+    """The JSON form of rows that could not be read."""
+    return [{"scope": one.scope, "key": one.key, "problem": one.problem} for one in damaged]
+
+
+def name_damaged(damaged: Sequence[DamagedFact]) -> None:
+    """Name each row that could not be read, with the mend, and end the command with its code, if there is one.
+
+    To be called last: what is whole was shown before.
+    """
+    if not damaged:
+        return
+    sys.stdout.flush()
+    for one in damaged:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"error: {plain(' '.join(str(one).split()))}\n")
+    raise Exit(DamagedFact.exit_code)
 
 
 def show_facts(facts: Iterable[Fact], machine: Machine, now: datetime) -> None:

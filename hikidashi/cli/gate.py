@@ -25,8 +25,16 @@ __all__ = ["approve_command", "candidates_command", "reject_command"]
 _LISTED: Final = 10
 
 _names = click.argument("names", metavar="[ID]...", nargs=-1)
-_verb_option = click.option("--verb", help="All that do this: deploy, publish, auth, …")
-_type_option = click.option("--type", "fact_type", type=click.Choice(get_args(FactType)), help="All of this type.")
+_verb_option = click.option(
+    "--verb", "verbs", multiple=True, help="All that do this: deploy, publish, auth, …; may be given more than once."
+)
+_type_option = click.option(
+    "--type",
+    "types",
+    type=click.Choice(get_args(FactType)),
+    multiple=True,
+    help="All of this type; may be given more than once.",
+)
 
 
 @click.command("candidates")
@@ -74,17 +82,17 @@ def _say_rest(more: int, put_off: int) -> None:
 @yes_option
 @json_option
 def approve_command(
-    names: Sequence[str], verb: str | None, fact_type: FactType | None, edit: bool, yes: bool, as_json: bool
+    names: Sequence[str], verbs: Sequence[str], types: Sequence[FactType], edit: bool, yes: bool, as_json: bool
 ) -> None:
     """Put candidates into the drawer, each ID (or the beginning of one, or a key) once.
 
     Where the key exists, what it says now and what it will say are shown; the old text is kept as a version. With
-    --verb or --type all of that kind are taken, after a question on a terminal and with --yes without one.
+    --verb or --type all of those kinds are taken, after a question on a terminal and with --yes without one.
     """
     with opened_desk() as desk:
-        chosen = desk.chosen(names, verb, fact_type)
-        desk.only_person("approve", *_words(names, verb, fact_type, edit), chosen=chosen)
-        if verb is not None or fact_type is not None:
+        chosen = desk.chosen(names, verbs, types)
+        desk.only_person("approve", *_words(names, verbs, types, edit), chosen=chosen)
+        if verbs or types:
             _confirm_kind(desk, chosen, yes=yes, quiet=as_json)
         edits = _edits(desk, chosen) if edit else {}
         if edit:
@@ -102,10 +110,10 @@ def approve_command(
         say("Nothing was approved.")
 
 
-def _words(names: Sequence[str], verb: str | None, fact_type: str | None, edit: bool = False) -> list[str]:
+def _words(names: Sequence[str], verbs: Sequence[str], types: Sequence[str], edit: bool = False) -> list[str]:
     """The rest of the command line, for the person's own terminal."""
-    words = [*(["--verb", verb] if verb is not None else []), *(["--type", fact_type] if fact_type else [])]
-    return [*names, *words, *(["--edit"] if edit else [])]
+    kinds = [("--verb", verb) for verb in verbs] + [("--type", type) for type in types]
+    return [*names, *(word for kind in kinds for word in kind), *(["--edit"] if edit else [])]
 
 
 def _confirm_kind(desk: Desk, chosen: Sequence[Candidate], *, yes: bool, quiet: bool) -> None:
@@ -124,7 +132,7 @@ def _edits(desk: Desk, chosen: Sequence[Candidate]) -> dict[str, Edit]:
 def _agreed(desk: Desk, candidate: Candidate, edits: dict[str, Edit], *, yes: bool, quiet: bool) -> bool:
     """Show what would be replaced, and on a terminal ask whether it may be."""
     new = desk.proposal(candidate, edits.get(candidate.id))
-    fact = desk.drawer(candidate).find(new.key)
+    fact = desk.drawer(candidate).replaced(new.key)
     if fact is None or quiet:
         return True
     show_change(fact, new)
@@ -170,11 +178,11 @@ def _say_missed(chosen: Sequence[Candidate], done: Sequence[Decided]) -> None:
 @_verb_option
 @_type_option
 @json_option
-def reject_command(names: Sequence[str], verb: str | None, fact_type: FactType | None, as_json: bool) -> None:
+def reject_command(names: Sequence[str], verbs: Sequence[str], types: Sequence[FactType], as_json: bool) -> None:
     """Turn candidates down: they do not come back unless their content changes."""
     with opened_desk() as desk:
-        chosen = desk.chosen(names, verb, fact_type)
-        desk.only_person("reject", *_words(names, verb, fact_type), chosen=chosen)
+        chosen = desk.chosen(names, verbs, types)
+        desk.only_person("reject", *_words(names, verbs, types), chosen=chosen)
         done: list[Decided] = []
         for scope in dict.fromkeys(candidate.scope for candidate in chosen):
             ids = [candidate.id for candidate in chosen if candidate.scope == scope]

@@ -182,7 +182,9 @@ class _Dialog:
     def _approve_kind(self, candidate: Candidate) -> None:
         """All that wait from here on and are of the same verb or type."""
         rest = self._waiting[self._place :]
-        alike = [one for one in of_kind(rest, verb=candidate.verb, type=candidate.type) if one.scope == candidate.scope]
+        alike = [
+            one for one in of_kind(rest, verbs=[candidate.verb], types=[candidate.type]) if one.scope == candidate.scope
+        ]
         say()
         show_list(self._desk, alike)
         if not self._yes(f"Approve {'it' if len(alike) == 1 else f'all {len(alike)}'}?"):

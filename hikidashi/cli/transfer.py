@@ -11,10 +11,11 @@ from typing import Final, get_args
 import click
 
 from hikidashi.cli.context import only_person, opened_drawers
+from hikidashi.cli.fact_view import damaged_form, name_damaged
 from hikidashi.cli.output import amount, emit_json, json_option, note, say
 from hikidashi.cli.proposals import leave_import
 from hikidashi.drawer.fact import Scope
-from hikidashi.drawer.reading import all_facts, versions_of
+from hikidashi.drawer.reading import DamagedFact, all_facts, versions_of
 from hikidashi.drawer.transfer import fact_line, import_facts, parse_lines
 from hikidashi.errors import UsageError
 
@@ -36,17 +37,19 @@ def export_command(scope: Scope | None, versions: bool, as_json: bool) -> None:
     With --json it is one document with the same content. `hikidashi import` reads the lines; docs/drawer.md explains
     them.
     """
+    damaged: list[DamagedFact] = []
     with opened_drawers(scope) as here:
         lines = [
             fact_line(fact, versions_of(drawer.connection, fact) if versions else None)
             for drawer in sorted(here.drawers.existing(scope), key=lambda drawer: drawer.scope)
-            for fact in all_facts(drawer.connection, drawer.scope)
+            for fact in all_facts(drawer.connection, drawer.scope, damaged=damaged)
         ]
     if as_json:
-        emit_json({"facts": lines})
-        return
-    for line in lines:
-        emit_json(line, indent=None)
+        emit_json({"facts": lines, "damaged": damaged_form(damaged)})
+    else:
+        for line in lines:
+            emit_json(line, indent=None)
+    name_damaged(damaged)
 
 
 @click.command("import")

@@ -8,11 +8,11 @@ from typing import Any, Final
 import click
 
 from hikidashi.cli.context import OpenedDrawers, opened_drawers
-from hikidashi.cli.fact_view import fact_form
+from hikidashi.cli.fact_view import damaged_form, fact_form, name_damaged
 from hikidashi.cli.output import emit_json, json_option, say
 from hikidashi.config.machine import this_machine
 from hikidashi.drawer.fact import Fact
-from hikidashi.drawer.reading import all_facts
+from hikidashi.drawer.reading import DamagedFact, all_facts
 from hikidashi.drawer.store import Drawer
 from hikidashi.drawer.verify import Checked, check_fact, reason_to_skip
 from hikidashi.errors import ProbeFailed
@@ -34,33 +34,42 @@ def verify_command(ctx: click.Context, keys: Sequence[str], as_json: bool) -> No
     program, no network) changes nothing. Exit code 17 unless all passed. docs/gate.md says how checks are confined.
     """
     done: list[Checked] = []
+    damaged: list[DamagedFact] = []
     with opened_drawers() as here:
-        facts = _facts(here, keys)
+        facts = _facts(here, keys, damaged)
         for checked in _checks(here, facts, quiet=as_json):
             done.append(checked)
             if not as_json:
                 _say_checked(checked)
     if as_json:
-        emit_json({"checked": [_form(checked) for checked in done], **_counts(done)})
+        checks = [_form(checked) for checked in done]
+        emit_json({"checked": checks, **_counts(done), "damaged": damaged_form(damaged)})
     elif done:
         counts = {name.replace("_", " "): number for name, number in _counts(done).items() if number}
         say(", ".join(f"{number} {name}" for name, number in counts.items()).capitalize() + ".", "bold")
-    else:
+    elif not damaged:
         say("No active capability of this machine has a check: `hikidashi facts` lists what there is.")
+    name_damaged(damaged)
     good = {"passed"} if keys else {"passed", "changed"}
     if any(checked.outcome not in good for checked in done):
         ctx.exit(ProbeFailed.exit_code)
 
 
-def _facts(here: OpenedDrawers, keys: Sequence[str]) -> list[tuple[Drawer, Fact]]:
-    """The facts to check: those that were named, else all that can be."""
+def _facts(here: OpenedDrawers, keys: Sequence[str], damaged: list[DamagedFact]) -> list[tuple[Drawer, Fact]]:
+    """The facts to check: those that were named, else all that can be. Rows that cannot be read go to `damaged`."""
     if keys:
-        return [here.drawers.expect(key) for key in dict.fromkeys(keys)]
+        found = []
+        for key in dict.fromkeys(keys):
+            try:
+                found.append(here.drawers.expect(key))
+            except DamagedFact as exc:
+                damaged.append(exc)
+        return found
     machine = this_machine()
     return [
         (drawer, fact)
         for drawer in here.drawers.existing()
-        for fact in all_facts(drawer.connection, drawer.scope, type="capability", status="active")
+        for fact in all_facts(drawer.connection, drawer.scope, type="capability", status="active", damaged=damaged)
         if not reason_to_skip(fact, machine)
     ]
 

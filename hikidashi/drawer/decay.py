@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -164,18 +164,19 @@ def apply_decay(
 def _pass(connection: sqlite3.Connection, scope: Scope, now: datetime, stale_days: int, retired_days: int) -> Decayed:
     moved: dict[FactStatus, int] = {}
     passes = passes_of(connection).at(now)
-    rows = connection.execute(_SQL["decaying"], {"scope": scope}).fetchall()
-    for row in rows:
-        age = unseen(parse_time(row["last_seen"]), now, passes.gaps)
+    first = now
+    for row in connection.execute(_SQL["decaying"], {"scope": scope}).fetchall():
+        try:
+            seen = parse_time(row["last_seen"])
+        except ValueError:  # a damaged row, which commands that list facts name
+            continue
+        first = min(first, seen)
+        age = unseen(seen, now, passes.gaps)
         status = next_status(row["type"], row["status"], age, stale_days=stale_days, retired_days=retired_days)
         if status != row["status"]:
             connection.execute(_SQL["decay"], {"id": row["id"], "status": status, "at": format_time(now)})
             moved[status] = moved.get(status, 0) + 1
             if status == "retired":
                 unindex_fact(connection, row["id"])
-    _note(connection, passes.since(_first(rows, now)))
+    _note(connection, passes.since(first))
     return Decayed(stale=moved.get("stale", 0), retired=moved.get("retired", 0))
-
-
-def _first(rows: Sequence[sqlite3.Row], now: datetime) -> datetime:
-    return min((parse_time(row["last_seen"]) for row in rows), default=now)

@@ -19,7 +19,7 @@ from hikidashi.drawer.fact import Draft, Fact, FactType, clean_key
 from hikidashi.drawer.gate import apply_failures
 from hikidashi.drawer.index import index_fact, unindex_fact
 from hikidashi.drawer.intake import NO_PROBE
-from hikidashi.drawer.reading import fact_of, find_fact
+from hikidashi.drawer.reading import fact_of, find_fact, sound_fact
 from hikidashi.drawer.refusals import content_of, note_rejected, take_back_rejected
 from hikidashi.drawer.store import Drawer
 from hikidashi.errors import Conflict
@@ -110,7 +110,7 @@ def _approve(
     original = dataclasses.replace(candidate.draft(), trust="user")
     draft = original if edit is None else edited(original, edit)
     before = connection.execute(_FACTS["fact"], {"scope": drawer.scope, "key": draft.key}).fetchone()
-    replaced = None if before is None else fact_of(before)
+    replaced = sound_fact(connection, drawer.scope, draft.key)
     fact = drawer.put(completed(draft, replaced, edited=edit is not None))
     _settle_original(connection, original, draft, format_time(clock()))
     apply_failures(connection, fact)

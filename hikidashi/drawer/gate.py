@@ -17,7 +17,7 @@ from hikidashi.db.connection import queries, transaction
 from hikidashi.drawer.candidates import Candidate, candidate_of, new_id
 from hikidashi.drawer.fact import Draft, Fact, Sighting
 from hikidashi.drawer.intake import Unfit, clean_draft, clean_line, clean_sighting
-from hikidashi.drawer.reading import find_fact
+from hikidashi.drawer.reading import sound_fact
 from hikidashi.drawer.refusals import content_of, is_forgotten, is_rejected
 from hikidashi.drawer.sightings import add_sighting
 from hikidashi.source import trust_rank
@@ -90,7 +90,7 @@ class _Intake:
     def take(self) -> tuple[Outcome, str]:
         """What became of it, and the candidate that waits under its key."""
         draft = self._draft
-        fact = find_fact(self._connection, draft.scope, draft.key)
+        fact = sound_fact(self._connection, draft.scope, draft.key)
         if fact is not None and fact.status != "retired" and self._is_same(fact):
             return self._bear_out(fact), ""
         if is_forgotten(self._connection, scope=draft.scope, key=draft.key):
@@ -185,7 +185,7 @@ def observe_failure(
     """
     sighting, _ = clean_sighting(sighting, sighting.key)
     of_key: dict[str, object] = {"scope": sighting.scope, "key": sighting.key}
-    fact = find_fact(connection, sighting.scope, sighting.key)
+    fact = sound_fact(connection, sighting.scope, sighting.key)
     if fact is None and connection.execute(_SQL["waiting_of_key"], of_key).fetchone() is None:
         return "nobody"
     if not add_sighting(connection, sighting):

@@ -8,6 +8,7 @@ so that a question needs no scan.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import sqlite3
@@ -17,7 +18,7 @@ from typing import Final
 from hikidashi.db.connection import queries
 from hikidashi.drawer.fact import Fact
 from hikidashi.drawer.names import alias_names, key_names
-from hikidashi.drawer.reading import fact_of
+from hikidashi.drawer.reading import DamagedFact, fact_of
 from hikidashi.drawer.terms import terms
 
 __all__ = ["FEW_ALIASES", "index_fact", "purge_index", "reindex", "unindex_fact"]
@@ -92,11 +93,13 @@ def reindex(connection: sqlite3.Connection) -> int:
     """Make the whole index anew from the facts, in the caller's transaction; gives the number of facts in it."""
     for (fact_id,) in connection.execute(_SQL["all_indexed"]).fetchall():
         unindex_fact(connection, fact_id)
-    facts = [fact_of(row) for row in connection.execute(_SQL["to_index"])]
-    for fact in facts:
-        index_fact(connection, fact)
+    indexed = 0
+    for row in connection.execute(_SQL["to_index"]).fetchall():
+        with contextlib.suppress(DamagedFact):  # commands that list facts name it
+            index_fact(connection, fact_of(row))
+            indexed += 1
     purge_index(connection)
-    return len(facts)
+    return indexed
 
 
 def _name_id(connection: sqlite3.Connection, name: str) -> int:

@@ -12,13 +12,28 @@ from hikidashi.db.connection import database_errors, database_name, queries
 from hikidashi.drawer.fact import Fact, FactStatus, FactType, Origin, Scope
 from hikidashi.errors import CorruptData
 
-__all__ = ["DamagedFact", "FactVersion", "all_facts", "count_facts", "fact_keys", "fact_of", "find_fact", "versions_of"]
+__all__ = [
+    "DamagedFact",
+    "FactVersion",
+    "all_facts",
+    "count_facts",
+    "fact_keys",
+    "fact_of",
+    "find_fact",
+    "sound_fact",
+    "versions_of",
+]
 
 _SQL: Final = queries("drawer")
 
 
 class DamagedFact(CorruptData):
     """One row of the drawer cannot be read. Writing its key anew or forgetting it mends that."""
+
+    def __init__(self, scope: Scope, key: str, problem: str) -> None:
+        mend = "write it anew with `hikidashi write`, or give it up with `hikidashi forget`"
+        super().__init__(f"the fact {key} is damaged ({problem}): {mend}")
+        self.scope, self.key, self.problem = scope, key, problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +84,7 @@ def fact_of(row: sqlite3.Row) -> Fact:
     except IndexError as exc:  # somebody took a column away; `SELECT *` does not mind
         raise CorruptData("the table facts lacks a column: move the database aside and make a new one") from exc
     except ValueError as exc:
-        mend = "write it anew with `hikidashi write`, or give it up with `hikidashi forget`"
-        raise DamagedFact(f"the fact {row['key']} is damaged ({exc}): {mend}") from exc
+        raise DamagedFact(row["scope"], row["key"], str(exc)) from exc
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -103,11 +117,35 @@ def find_fact(connection: sqlite3.Connection, scope: Scope, key: str) -> Fact | 
     return fact_of(rows[0]) if rows else None
 
 
+def sound_fact(connection: sqlite3.Connection, scope: Scope, key: str) -> Fact | None:
+    """The same; None also where the row is damaged, for whoever is about to replace the fact, which mends it."""
+    try:
+        return find_fact(connection, scope, key)
+    except DamagedFact:
+        return None
+
+
 def all_facts(
-    connection: sqlite3.Connection, scope: Scope, *, type: FactType | None = None, status: FactStatus | None = None
+    connection: sqlite3.Connection,
+    scope: Scope,
+    *,
+    type: FactType | None = None,
+    status: FactStatus | None = None,
+    damaged: list[DamagedFact] | None = None,
 ) -> list[Fact]:
-    """The facts of a scope in the order of their keys, all or those of one type or status."""
-    return [fact_of(row) for row in _rows(connection, "all_facts", {"scope": scope, "type": type, "status": status})]
+    """The facts of a scope in the order of their keys, all or those of one type or status.
+
+    Rows that cannot be read are left out and added to `damaged`; without that list the first is raised.
+    """
+    found = []
+    for row in _rows(connection, "all_facts", {"scope": scope, "type": type, "status": status}):
+        try:
+            found.append(fact_of(row))
+        except DamagedFact as exc:
+            if damaged is None:
+                raise
+            damaged.append(exc)
+    return found
 
 
 def fact_keys(connection: sqlite3.Connection, scope: Scope) -> list[str]:

@@ -21,8 +21,8 @@ from typing import Any, Final
 from hikidashi.db.connection import database_errors, database_name, queries, transaction
 from hikidashi.drawer.fact import Scope, fact_subject
 from hikidashi.drawer.forget import WAIT_SECONDS, clean_files
-from hikidashi.drawer.index import index_fact, purge_index
-from hikidashi.drawer.reading import fact_of
+from hikidashi.drawer.index import index_fact, purge_index, unindex_fact
+from hikidashi.drawer.reading import DamagedFact, fact_of
 from hikidashi.errors import HikidashiError
 from hikidashi.redact import RULES_VERSION, find_secrets, redact
 
@@ -129,7 +129,10 @@ def _cleaned(row: sqlite3.Row, names: _Names) -> dict[str, Any] | None:
 
 def _json_redacted(text: str) -> str:
     """The JSON text with each of its strings redacted by itself; the same text when none holds a secret."""
-    data = json.loads(text)
+    try:
+        data = json.loads(text)
+    except ValueError:  # a damaged row may hold one as well
+        return redact(text)
     clean = _strings_redacted(data)
     return text if clean == data else json.dumps(clean, ensure_ascii=False, sort_keys=True)
 
@@ -145,7 +148,10 @@ def _strings_redacted(data: Any) -> Any:
 
 
 def _holds_secret(probe: str) -> bool:
-    words = json.loads(probe)
+    try:
+        words = [word for word in json.loads(probe) if isinstance(word, str)]
+    except (ValueError, TypeError):
+        return bool(find_secrets(probe))
     return any(map(find_secrets, (shlex.join(words), *words)))
 
 
@@ -162,11 +168,18 @@ def _apply(
                 continue
             found = connection.execute(_SQL[statement], after).fetchall()
             if statement == "fact_redacted":
-                for fact in map(fact_of, found):  # none when it was written anew meanwhile, with these rules
-                    index_fact(connection, fact)
+                for mended in found:  # none when it was written anew meanwhile, with these rules
+                    _index_anew(connection, mended)
             changed.add(names.get((row["scope"], row["key"]), row["key"]))
     for (scope, old), new in names.items():
         connection.execute(_SQL["sightings_renamed"], {"scope": scope, "old": old, "new": new})
         subjects = {"old": fact_subject(scope, old), "new": fact_subject(scope, new)}
         connection.execute(_SQL["uses_renamed"], subjects)
     return changed
+
+
+def _index_anew(connection: sqlite3.Connection, row: sqlite3.Row) -> None:
+    try:
+        index_fact(connection, fact_of(row))
+    except DamagedFact:  # what is indexed of it may be what was taken out
+        unindex_fact(connection, row["id"])

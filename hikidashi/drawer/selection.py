@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from hikidashi.db.connection import database_errors, database_name, queries
@@ -39,13 +39,13 @@ def named(name: str, candidates: Sequence[Candidate]) -> Candidate | None:
 
 
 def of_kind(
-    candidates: Iterable[Candidate], *, verb: str | None = None, type: FactType | None = None
+    candidates: Iterable[Candidate], *, verbs: Collection[str] = (), types: Collection[FactType] = ()
 ) -> list[Candidate]:
-    """The candidates of a verb and type; all of them when neither is given."""
+    """The candidates of these verbs that are of these types; none given means any."""
     return [
         candidate
         for candidate in candidates
-        if (verb is None or candidate.verb == verb) and (type is None or candidate.type == type)
+        if (not verbs or candidate.verb in verbs) and (not types or candidate.type in types)
     ]
 
 

@@ -18,7 +18,7 @@ from hikidashi.drawer.fact import Draft, Fact, FactStatus, Scope, clean_key
 from hikidashi.drawer.forget import WAIT_SECONDS, Forgotten, forget_key
 from hikidashi.drawer.index import index_fact, unindex_fact
 from hikidashi.drawer.near import missing_fact
-from hikidashi.drawer.reading import DamagedFact, fact_keys, fact_of, find_fact
+from hikidashi.drawer.reading import fact_keys, fact_of, find_fact, sound_fact
 from hikidashi.drawer.refusals import allow, content_of, take_back_rejected
 from hikidashi.errors import NoSuchFact
 from hikidashi.redact import RULES_VERSION
@@ -47,10 +47,7 @@ class Drawer:
 
     def replaced(self, key: str) -> Fact | None:
         """The fact that is about to be replaced or forgotten; None also where its row is damaged, for that mends it."""
-        try:
-            return self.find(key)
-        except DamagedFact:
-            return None
+        return sound_fact(self.connection, self.scope, clean_key(key))
 
     def write(self, draft: Draft) -> Fact:
         """Write a fact in a transaction of its own; see `put`."""

@@ -224,7 +224,7 @@ def test_a_terminal_that_is_closed_loses_nothing(project: Path) -> None:
     terminal = opened(project, "2")
     terminal.press("a", "[2 of 2]")
     os.kill(terminal._pid, signal.SIGHUP)
-    assert terminal.close() == -signal.SIGHUP
+    assert terminal.close() == 128 + signal.SIGHUP
     assert keys(project) == {"deploy:one"}
     assert waiting(project) == {"deploy:two"}
 

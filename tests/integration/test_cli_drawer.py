@@ -466,7 +466,7 @@ def test_a_damaged_fact_says_how_it_is_mended_and_that_mends_it(project: Path, d
         write(project, "note:bad", "gets lost", "--type", "fact")
         with database(project) as connection:
             connection.execute(f"UPDATE facts SET {damage} WHERE key = 'note:bad'")
-        for look in (("facts",), ("read", "note:bad"), ("why", "note:bad"), ("export",)):
+        for look in (("facts",), ("read", "note:bad"), ("why", "note:bad"), ("export",), ("verify", "note:bad")):
             ran = hikidashi(*look, cwd=project)
             assert ran.code == CorruptData.exit_code
             assert "note:bad is damaged" in ran.err
@@ -491,3 +491,65 @@ def test_a_full_disk_keeps_nobody_from_reading(project: Path, monkeypatch: pytes
     assert ran.code == 0
     assert "still there" in ran.out
     assert "the disk is full" in ran.err
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=list(DAMAGES))
+def test_a_damaged_fact_keeps_no_other_from_being_listed_exported_or_checked(project: Path, damage: str) -> None:
+    capability = ("--type", "capability", "--probe", "true")
+    write(project, "test:whole", "it passes", *capability)
+    write(project, "test:bad", "gets lost", *capability)
+    with database(project) as connection:
+        connection.execute(f"UPDATE facts SET {damage} WHERE key = 'test:bad'")
+    for look in (("facts",), ("export",), ("export", "--versions"), ("verify",), ("verify", "test:bad", "test:whole")):
+        ran = hikidashi(*look, cwd=project)
+        assert ran.code == CorruptData.exit_code, look
+        assert "test:whole" in ran.out
+        assert "test:bad" not in ran.out
+        assert ran.err.startswith("error: the fact test:bad is damaged (")
+        assert ran.err.endswith("`hikidashi forget`\n")
+        assert ran.err.count("\n") == 1
+        with_json = hikidashi(*look, "--json", cwd=project)
+        assert (with_json.code, with_json.err) == (ran.code, ran.err)
+        [named] = with_json.json["damaged"]
+        assert (named["scope"], named["key"]) == ("workspace", "test:bad")
+        assert [one["key"] for one in with_json.json[("checked" if look[0] == "verify" else "facts")]] == ["test:whole"]
+    write(project, "test:bad", "anew", *capability)
+    assert json.loads(good("facts", "--json", cwd=project).out)["damaged"] == []
+
+
+def test_nothing_but_a_damaged_fact_is_no_empty_drawer(project: Path) -> None:
+    write(project, "test:bad", "gets lost", "--type", "capability", "--probe", "true")
+    with database(project) as connection:
+        connection.execute("UPDATE facts SET aliases = '{}' WHERE key = 'test:bad'")
+    for look in ("facts", "verify"):
+        ran = hikidashi(look, cwd=project)
+        assert (ran.code, ran.err.count("is damaged")) == (CorruptData.exit_code, 1)
+        assert "No facts yet" not in ran.out
+        assert "No active capability" not in ran.out
+
+
+@pytest.mark.parametrize("column", ["aliases", "source", "last_seen"])
+def test_a_damaged_fact_stops_neither_decay_nor_newer_redaction_rules(project: Path, column: str) -> None:
+    token = "gh" + "p_" + "a1B2" * 9
+    write(project, "note:whole", "stays", "--type", "fact")
+    write(project, "note:bad", "gets lost", "--type", "fact")
+    with database(project) as connection:
+        connection.execute(f"UPDATE facts SET {column} = ?, rules_version = 0 WHERE key = 'note:bad'", (f"[{token}",))
+        connection.execute("UPDATE facts SET body = ?, rules_version = 0 WHERE key = 'note:whole'", (token,))
+        connection.execute("DELETE FROM meta WHERE key IN ('redaction_rules', 'decay_pass')")
+    ran = hikidashi("facts", "--json", cwd=project)
+    assert ran.code == CorruptData.exit_code
+    assert [fact["body"] for fact in ran.json["facts"]] == ["[redacted:github-token]"]
+    if column != "last_seen":  # no place for texts
+        with database(project) as connection:
+            [left] = connection.execute(f"SELECT {column} FROM facts WHERE key = 'note:bad'").fetchone()
+        assert left == "[[redacted:github-token]"
+
+
+def test_newer_redaction_rules_drop_a_damaged_probe_that_holds_a_secret(project: Path) -> None:
+    write(project, "note:bad", "stays", "--type", "fact")
+    with database(project) as connection:
+        connection.execute("UPDATE facts SET probe = ?, rules_version = 0", ("[gh" + "p_" + "a1B2" * 9,))
+        connection.execute("DELETE FROM meta WHERE key = 'redaction_rules'")
+    ran = hikidashi("facts", "--json", cwd=project)
+    assert (ran.code, [fact["probe"] for fact in ran.json["facts"]]) == (0, [[]])

@@ -171,6 +171,24 @@ def test_several_at_once_and_a_verb_or_type_at_once(project: Path) -> None:
     assert [found["key"] for found in candidates(project)] == ["auth:harbour"]
 
 
+def test_several_verbs_and_types_are_all_taken(project: Path) -> None:
+    for verb in ("deploy", "auth", "test"):
+        seen(project, f"{verb}:harbour")
+    seen(project, "rule:friday", type="rule", digest="", body="Never push on Friday.", origin="rule", trust="user")
+    ran = hikidashi("approve", "--verb", "deploy", "--verb", "push", "--yes", cwd=project)
+    assert (ran.code, ran.err) == (
+        16,
+        "error: no candidate of push waits: there are some of auth, deploy, rule, test\n",
+    )
+    ran = hikidashi("approve", "--verb", "deploy", "--type", "rule", "--yes", cwd=project)
+    assert ran.err.startswith("error: no candidate of deploy and rule waits: ")
+    assert len(candidates(project)) == 4
+    good("approve", "--verb", "deploy", "--verb", "auth", "--yes", cwd=project)
+    assert {found["key"] for found in candidates(project)} == {"test:harbour", "rule:friday"}
+    good("reject", "--type", "rule", "--type", "capability", cwd=project)
+    assert candidates(project) == []
+
+
 def test_approving_a_key_that_exists_shows_old_and_new(project: Path) -> None:
     good("write", "deploy:harbour", "The old way.", "--type", "procedure", cwd=project)
     text = good("approve", seen(project, body="The new way.", probe=("aws", "s3", "ls")), cwd=project).out
@@ -435,6 +453,10 @@ LINE = json.dumps({"key": "build:harbour", "type": "capability", "body": "make b
 REFUSED = {
     "approve": ("approve {id}", "approve {id}"),
     "approve a verb": ("approve --verb deploy --yes", "approve --verb deploy"),
+    "approve a kind twice": (
+        "approve --type capability --verb deploy --verb deploy --yes",
+        "approve --verb deploy --verb deploy --type capability",
+    ),
     "approve and edit": ("approve deploy:harbour --edit", "approve deploy:harbour --edit"),
     "reject": ("reject {id}", "reject {id}"),
     "inbox": ("inbox", "inbox"),

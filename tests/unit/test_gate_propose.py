@@ -113,6 +113,15 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
 # -- one candidate a key
 
 
+def test_a_damaged_fact_keeps_nothing_out_and_a_yes_mends_it(gate: Gate) -> None:
+    gate.drawer.write(draft())
+    gate.connection.execute("UPDATE facts SET aliases = '{'")
+    assert gate.propose(draft(), sighting("a")).outcome == "new"
+    assert gate.fail(sighting("b", outcome="failed")) != "nobody"
+    gate.approve(gate.candidate.id)
+    assert (gate.fact.body, gate.fact.version) == (draft().body, 2)
+
+
 def test_a_first_sighting_waits_with_all_it_was_given(gate: Gate) -> None:
     done = gate.propose(draft(), sighting("a"))
     assert (done.outcome, done.redacted) == ("new", 0)
