@@ -94,7 +94,7 @@ class Chunk:
         for event in self.events:
             lines += [f"=== {self.tag} {event.number} {_described(event)}"]
             if event.text:
-                lines.append(event.text)
+                lines.append(event.text.removesuffix("\n"))
         return "\n".join([*lines, f"=== {self.tag} end"])
 
     def halves(self) -> tuple[Chunk, Chunk] | None:

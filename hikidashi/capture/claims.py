@@ -7,92 +7,32 @@ from the answer. What does not hold is dropped with a reason of a fixed list; no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from hikidashi.capture.answers import ACTIVITIES, FACTS, ActivityClaim, ExtractionAnswer, FactClaim, answer_schema
-from hikidashi.capture.chunks import Chunk, Shown
+from hikidashi.capture.chunks import Chunk
+from hikidashi.capture.claim_evidence import REASONS, Evidence, Reason, Refused, evidence_of, refuse_texts
 from hikidashi.capture.entries import MAX_BODY, MAX_QUOTE, MAX_TITLE
 from hikidashi.capture.lasting import lasting_orders, rule_key
 from hikidashi.capture.passages import cut, one_line
 from hikidashi.capture.pieces import Piece
-from hikidashi.capture.quoting import (
-    MIN_QUOTE,
-    find_quote,
-    folded,
-    is_cited,
-    piece_at,
-    speaks_for_the_person,
-    stands_before,
-)
+from hikidashi.capture.quoting import folded, shares_words
 from hikidashi.drawer.fact import CONFIDENCE, Draft, Sighting, clean_key
 from hikidashi.errors import UsageError
-from hikidashi.redact import find_secrets, redact
+from hikidashi.redact import redact
 from hikidashi.source import Source
 from hikidashi.staging.entry import Entry, entry_id
 
 __all__ = ["REASONS", "Dropped", "Examined", "ExtractionAnswer", "Reason", "Standing", "answer_schema", "examine"]
-
-#: Why a claim was dropped.
-Reason = Literal[
-    "unknown-kind",
-    "incomplete",
-    "unknown-event",
-    "wrong-speaker",
-    "wrong-event",
-    "not-word-for-word",
-    "no-quote",
-    "speaks-for-the-person",
-    "not-a-source",
-    "copied",
-    "not-shown",
-    "secret",
-    "unfit-key",
-    "twice",
-    "stands",
-    "too-many",
-]
-
-#: Each reason in the words of a report.
-REASONS: Final[Mapping[Reason, str]] = {
-    "unknown-kind": "of a kind that there is not",
-    "incomplete": "without a title, a body or a key",
-    "unknown-event": "names an event that was not shown",
-    "wrong-speaker": "somebody else said it than is claimed",
-    "wrong-event": "the quote stands in another event than is named",
-    "not-word-for-word": "the quote stands in no event",
-    "no-quote": "claimed of the person, or a fact, without a quote of 12 characters",
-    "speaks-for-the-person": "tells what the person said or wants, which its evidence does not show",
-    "not-a-source": "a tool's output, external or pasted text makes no such thing",
-    "copied": "the words stood in a tool's output or in external or pasted text before",
-    "not-shown": "a capability without a call that succeeded",
-    "secret": "holds a secret",
-    "unfit-key": "its key cannot be kept",
-    "twice": "claimed twice",
-    "stands": "stands already",
-    "too-many": "one chunk cannot have so many",
-}
 
 #: Claims of one answer that are kept at most, of activities and of facts.
 MAX_CLAIMS: Final = 60
 _MAX_ALIASES: Final = 12
 _MAX_ALIAS: Final = 100
 _MAX_SAMPLE: Final = 160
-
-#: Who may say what. `pasted` text is the person's prompt, so it may ask for work, but it settles nothing.
-_SOURCES: Final[Mapping[str, frozenset[str]]] = {
-    "decision": frozenset({"person", "assistant"}),
-    "discussion": frozenset({"person", "assistant"}),
-    "request": frozenset({"person", "assistant", "pasted"}),
-    "attempt": frozenset({"person", "assistant", "tool", "external", "pasted"}),
-    "rule": frozenset({"person"}),
-    "procedure": frozenset({"person", "assistant", "tool"}),
-    "fact": frozenset({"person", "assistant", "tool"}),
-    "capability": frozenset({"tool", "external"}),
-}
-#: What only counts when its words are the speaker's own.
-_OWN_WORDS: Final = frozenset({"decision", "rule"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,25 +76,6 @@ class Examined:
     dropped: list[Dropped] = field(default_factory=list)
 
 
-class _Refused(Exception):
-    """A claim does not hold."""
-
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(reason)
-        self.reason: Reason = reason
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Evidence:
-    """Where a claim's evidence stands."""
-
-    event: Shown
-    #: The piece in which the quote begins.
-    piece: Piece
-    #: Folded; '' for none.
-    quote: str
-
-
 def examine(answer: ExtractionAnswer, chunk: Chunk, *, standing: Standing | None = None) -> Examined:
     """Look up each claim of `answer` in `chunk`. The order of the claims makes no difference to what is kept."""
     return _Examination(chunk, standing or Standing()).run(answer)
@@ -182,7 +103,7 @@ class _Examination:
                 self._found.entries.append(self._entry(claim))
             else:
                 self._found.drafts.append(self._draft(claim))
-        except _Refused as refused:
+        except Refused as refused:
             event = self._chunk.event(claim.event)
             self._found.dropped.append(
                 Dropped(
@@ -194,58 +115,19 @@ class _Examination:
                 )
             )
 
-    # -- evidence
-
-    def _evidence(self, claim: ActivityClaim | FactClaim, kind: str) -> _Evidence:
-        """The claim's evidence, looked up. Raises `_Refused`."""
-        event = self._chunk.event(claim.event)
-        if event is None:
-            raise _Refused("unknown-event")
-        quote = self._quote(claim.quote, event)
-        if claim.said_by.strip().lower() != event.speaker:
-            raise _Refused("wrong-speaker")
-        if event.speaker not in _SOURCES[kind]:
-            raise _Refused("not-shown" if kind == "capability" else "not-a-source")
-        if not quote and (event.speaker == "person" or isinstance(claim, FactClaim)):
-            raise _Refused("no-quote")
-        if kind == "capability" and not (event.first.kind == "call" and event.first.outcome == "ok"):
-            raise _Refused("not-shown")
-        if kind in _OWN_WORDS and quote:
-            if event.speaker == "person" and is_cited(event, quote):
-                raise _Refused("not-a-source")
-            if stands_before(self._chunk, event, quote):
-                raise _Refused("copied")
-        return _Evidence(event=event, piece=piece_at(event, quote), quote=quote[:MAX_QUOTE].rstrip())
-
-    def _quote(self, claimed: str, event: Shown) -> str:
-        """The quote as it stands in `event`; '' when nothing long enough to be evidence was quoted."""
-        quote = find_quote(claimed, event)
-        if quote or not is_long_enough(claimed):
-            return quote
-        if any(find_quote(claimed, other) for other in self._chunk.events if other is not event):
-            raise _Refused("wrong-event")
-        raise _Refused("not-word-for-word")
-
-    def _refuse_texts(self, evidence: _Evidence, *texts: str) -> None:
-        if any(find_secrets(text) for text in texts):
-            raise _Refused("secret")
-        by_person = evidence.event.speaker == "person"
-        if speaks_for_the_person("\n".join(texts), self._chunk, by_person=by_person):
-            raise _Refused("speaks-for-the-person")
-
     # -- activities
 
     def _entry(self, claim: ActivityClaim) -> Entry:
         kind: Any = claim.kind.strip().lower()
         if kind not in ACTIVITIES:
-            raise _Refused("unknown-kind")
+            raise Refused("unknown-kind")
         title = cut(one_line(_sendable(claim.title)), MAX_TITLE)
         body = cut(_sendable(claim.body).strip(), MAX_BODY)
         why = cut(one_line(_sendable(claim.why)), MAX_QUOTE)
         if not title or not (body or why):
-            raise _Refused("incomplete")
-        evidence = self._evidence(claim, kind)
-        self._refuse_texts(evidence, title, body, why)
+            raise Refused("incomplete")
+        evidence = evidence_of(claim, kind, self._chunk)
+        refuse_texts(evidence, self._chunk, title, body, why)
         first = self._since(claim.since, evidence)
         self._refuse_known(kind, title)
         status = claim.status.strip().lower() if kind == "request" else ""
@@ -258,27 +140,27 @@ class _Examination:
             why=why,
             quote=evidence.quote,
             source=self._source(first, piece),
-            trust=piece.role,
+            trust=evidence.trust(f"{title}\n{body}\n{why}"),
             status="done" if status == "done" else "open" if kind == "request" else "",
         )
 
-    def _since(self, number: int, evidence: _Evidence) -> Piece:
+    def _since(self, number: int, evidence: Evidence) -> Piece:
         """The first piece that belongs to an activity."""
         if number == 0:
             return evidence.piece
         first = self._chunk.event(number)
         if first is None:
-            raise _Refused("unknown-event")
+            raise Refused("unknown-event")
         return first.first if number <= evidence.event.number else evidence.piece
 
     def _refuse_known(self, kind: str, title: str) -> None:
         if len(self._titles) >= MAX_CLAIMS:
-            raise _Refused("too-many")
+            raise Refused("too-many")
         name = (kind, folded(title))
         if name in self._titles:
-            raise _Refused("twice")
+            raise Refused("twice")
         if name in self._standing.titles:
-            raise _Refused("stands")
+            raise Refused("stands")
         self._titles.add(name)
 
     def _id(self, piece: Piece, kind: str) -> str:
@@ -303,21 +185,23 @@ class _Examination:
     def _draft(self, claim: FactClaim) -> tuple[Draft, list[Sighting]]:
         kind: Any = claim.type.strip().lower()
         if kind not in FACTS:
-            raise _Refused("unknown-kind")
+            raise Refused("unknown-kind")
         body = cut(_sendable(claim.body).strip(), MAX_BODY)
         if not body:
-            raise _Refused("incomplete")
-        evidence = self._evidence(claim, kind)
+            raise Refused("incomplete")
+        evidence = evidence_of(claim, kind, self._chunk)
         aliases = _aliases(claim.aliases)
         key = rule_key(evidence.quote) if kind == "rule" else _key(claim.key, kind)
-        self._refuse_texts(evidence, key, body, *aliases)
+        refuse_texts(evidence, self._chunk, key, body, *aliases)
         if folded(body) in self._standing.bodies or (kind == "rule" and _is_promoted(evidence)):
-            raise _Refused("stands")
+            raise Refused("stands")
         if len(self._keys) >= MAX_CLAIMS:
-            raise _Refused("too-many")
+            raise Refused("too-many")
         if key in self._keys:
-            raise _Refused("twice")
+            raise Refused("twice")
         self._keys.add(key)
+        if kind == "rule" and not shares_words(evidence.quote, body):
+            body = evidence.quote  # a person orders in words of their own
         piece = evidence.piece
         source = self._source(piece, piece)
         draft = Draft(
@@ -327,7 +211,7 @@ class _Examination:
             confidence=CONFIDENCE["reflection"],
             proof=f"{evidence.event.speaker}: “{evidence.quote}”",
             aliases=aliases,
-            trust=piece.role,
+            trust=evidence.trust(body),
             origin="reflection",
             source=source.to_dict(),
         )
@@ -343,11 +227,6 @@ class _Examination:
             told=evidence.quote,
         )
         return draft, [sighting]
-
-
-def is_long_enough(quote: str) -> bool:
-    """Whether a claimed quote is long enough to be evidence, or to be taken for a false one."""
-    return len(folded(quote)) >= MIN_QUOTE
 
 
 def _order(claim: ActivityClaim | FactClaim, kind: str, name: str) -> tuple[object, ...]:
@@ -366,16 +245,16 @@ def _aliases(claimed: Sequence[str]) -> tuple[str, ...]:
 
 def _key(claimed: str, kind: str) -> str:
     """The key as it is stored: small, without blanks, `<kind>:` in front where the model put nothing there."""
-    name = "-".join(_sendable(claimed).lower().split())
+    name = "-".join(re.sub(r"\s*:\s*", ":", _sendable(claimed).lower()).split())
     if not name.strip(":-"):
-        raise _Refused("incomplete")
+        raise Refused("incomplete")
     try:
         return clean_key(name if ":" in name.strip(":") else f"{kind}:{name.strip(':')}")
     except UsageError as exc:
-        raise _Refused("unfit-key") from exc
+        raise Refused("unfit-key") from exc
 
 
-def _is_promoted(evidence: _Evidence) -> bool:
+def _is_promoted(evidence: Evidence) -> bool:
     """Whether the rules made a candidate of the same order already, as they do without a model."""
     return any(
         folded(order) in evidence.quote or evidence.quote in folded(order)

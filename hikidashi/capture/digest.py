@@ -15,7 +15,7 @@ from hikidashi.capture.asks import PLAN_PREFIX
 from hikidashi.capture.calls_shown import answers_of, called, plan_of, tasks_of
 from hikidashi.capture.passages import Place
 from hikidashi.capture.pieces import Piece, PieceKind, parts_of
-from hikidashi.capture.voices import voices
+from hikidashi.capture.voices import own_and_pasted
 from hikidashi.hosts.transcript import Event, Role
 from hikidashi.redact import redact
 
@@ -60,7 +60,8 @@ class Digest:
             self.last_at = event.at
         if event.repeat or event.sidechain:
             return []
-        return [piece for voice in _voices_of(event) for piece in self._pieces(event, place, voice)]
+        voices = (voice for voice in _voices_of(event) if voice.text.strip() or voice.kind == "stop")
+        return [piece for voice in voices for piece in self._pieces(event, place, voice)]
 
     def _pieces(self, event: Event, place: Place, voice: _Voice) -> Iterator[Piece]:
         texts = list(parts_of(voice.text))
@@ -118,7 +119,7 @@ def _prompt(text: str) -> Iterator[_Voice]:
     if text.lstrip().startswith(PLAN_PREFIX):  # a client sends it in the person's place
         yield _Voice("plan", "assistant", _clean(text.lstrip()[len(PLAN_PREFIX) :].strip()))
         return
-    for own, part in voices(_clean(text)):
+    for own, part in own_and_pasted(_clean(text)):
         yield _Voice("words", "user", part) if own else _Voice("pasted", "external", part)
 
 

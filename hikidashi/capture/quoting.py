@@ -1,4 +1,4 @@
-"""Whether a text's evidence is what it is said to be: where a quote stands, and who is made to speak (section 5.6)."""
+"""Where a quote stands, and who is made to speak by a text (design section 5.6)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,29 @@ from typing import Final
 
 from hikidashi.capture.chunks import Chunk, Shown
 from hikidashi.capture.decisions import MIN_QUOTE
+from hikidashi.capture.entries import MAX_QUOTE
 from hikidashi.capture.passages import one_line
 from hikidashi.capture.pieces import Piece
+from hikidashi.drawer.terms import terms
 
-__all__ = ["MIN_QUOTE", "find_quote", "folded", "is_cited", "piece_at", "speaks_for_the_person", "stands_before"]
+__all__ = [
+    "find_quote",
+    "folded",
+    "is_cited",
+    "is_evidence",
+    "is_own",
+    "piece_at",
+    "shares_words",
+    "speaks_for_the_person",
+    "stands_before",
+    "whole_sentence",
+]
 
 #: What models put around a quote.
 _AROUND: Final = "\"'“”„‘’«»「」『』`… \n\t"
+_MARKER: Final = re.compile(r"\[redacted:[a-z0-9-]*\]?")
+#: Letters and digits that evidence has at least: a row of dashes says nothing.
+_LEAST_LETTERS: Final = 6
 
 
 def folded(text: str) -> str:
@@ -23,17 +39,28 @@ def folded(text: str) -> str:
     return one_line(unicodedata.normalize("NFC", text))
 
 
+def is_evidence(quote: str) -> bool:
+    """Whether a quote is long enough to be evidence: 12 characters without what was redacted, some of them letters."""
+    bare = one_line(_MARKER.sub(" ", folded(quote)))
+    return len(bare) >= MIN_QUOTE and sum(char.isalnum() for char in bare) >= _LEAST_LETTERS
+
+
 def find_quote(quote: str, event: Shown) -> str:
     """`quote`, folded, as it stands in `event`; '' when it does not, or is too short to be evidence.
 
-    Marks around the quote are not part of it. Of a person's answer the quote must have the person's own words.
+    Marks around the quote are not part of it.
     """
     text = folded(event.text)
     for wording in dict.fromkeys((folded(quote), folded(quote).strip(_AROUND))):
-        if len(wording) >= MIN_QUOTE and wording in text:
-            said = folded(event.first.said)
-            return wording if not said or said in wording or wording in said else ""
+        if wording in text and is_evidence(wording):
+            return wording
     return ""
+
+
+def is_own(event: Shown, quote: str) -> bool:
+    """Whether a folded quote of `event` is its speaker's: of an answer only with the words that answer."""
+    said = folded(event.first.said)
+    return not said or said in quote or quote in said
 
 
 def piece_at(event: Shown, quote: str) -> Piece:
@@ -47,6 +74,25 @@ def piece_at(event: Shown, quote: str) -> Piece:
         before = folded("".join(piece.text for piece in event.pieces[:middle]))
         low, high = (middle, high) if len(before) <= at else (low, middle - 1)
     return event.pieces[low]
+
+
+#: A line's end too, unless the next line goes on with a small letter.
+_SENTENCE_END: Final = re.compile(r"[.!?…](?=\s)|[。！？]|\n(?!\s*[a-zà-öø-ÿа-я])")
+
+
+def whole_sentence(event: Shown, quote: str) -> str:
+    """The sentence of `event` around a folded quote, folded: half of it may say the opposite ("never push to main").
+
+    The quote itself where the sentence is longer than a quote may be.
+    """
+    text = unicodedata.normalize("NFC", event.text)
+    found = re.search(r"\s+".join(map(re.escape, quote.split())), text)
+    if found is None or event.first.kind == "answer":
+        return quote
+    start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, found.start())), default=0)
+    end = _SENTENCE_END.search(text, max(found.end() - 1, 0))
+    whole = folded(text[start : max(end.end(), found.end()) if end else len(text)])
+    return whole if len(whole) <= MAX_QUOTE else quote
 
 
 def stands_before(chunk: Chunk, event: Shown, quote: str) -> bool:
@@ -78,7 +124,13 @@ def _places(text: str, quote: str) -> Iterator[int]:
         at = text.find(quote, at + 1)
 
 
-_PERSON: Final = re.compile(
+def shares_words(quote: str, text: str) -> bool:
+    """Whether a text has a telling word of its quote. One that has none may be evidence of anything."""
+    return not terms(quote).isdisjoint(terms(text))
+
+
+#: A text that tells what the person said, wants or decided.
+_OF_THE_PERSON: Final = re.compile(
     r"\b(?:the|this|our) (?:user|person|human|developer|owner|client|customer|operator)(?:'s|’s)? (?:\w+ ){0,2}?"
     r"(?:said|says|say|asked|asks|wants?|wanted|told|tells|requested|requests|requires?|required|instructed|insists?"
     r"|insisted|decided|decides|prefers?|preferred|preferences?|chose|chooses|ordered|demands?|demanded|stated|states"
@@ -88,7 +140,8 @@ _PERSON: Final = re.compile(
     r"|\b(?:said|told|asked|requested|ordered|wanted|decided|chosen|approved|confirmed|instructed|preferred) by the"
     r" (?:user|person|human|developer|owner)\b"
     r"|\bat the (?:user|person|human)(?:'s|’s) request\b|\bper (?:the )?user(?:'s|’s)? (?:request|instructions?)\b"
-    r"|(?:ユーザー?|利用者|開発者|本人)(?:さん)?(?:は|が|の|から|により|によって).{0,20}?(?:言|述べ|求め|要望|要求|希望|指示|依頼|決め|決定|選|好|望|承認|確認)"
+    r"|(?:ユーザー?|利用者|開発者|本人)(?:さん)?(?:は|が|の|から|により|によって).{0,20}?"
+    r"(?:言|述べ|求め|要望|要求|希望|指示|依頼|決め|決定|選|好|望|承認|確認)"
     r"|(?:用户|使用者)(?:说|要求|希望|想要|指示|决定|选择|偏好|确认|批准|同意|明确)"
     r"|(?:사용자)(?:가|는|의|로부터).{0,12}?(?:말|요청|원하|지시|결정|선택|선호|승인|확인)"
     r"|\b(?:el|la) usuari[oa] (?:dijo|pidió|quiere|quería|decidió|prefiere|eligió|ordenó|confirmó|aprobó)"
@@ -107,7 +160,7 @@ def speaks_for_the_person(text: str, chunk: Chunk, *, by_person: bool) -> bool:
     Where the evidence is not the person's (`by_person`) it may tell nothing that the person said or wants; where it
     is, speech in quotation marks must stand in the person's words.
     """
-    if _PERSON.search(text) is None:
+    if _OF_THE_PERSON.search(text) is None:
         return False
     if not by_person:
         return True

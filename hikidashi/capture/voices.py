@@ -12,7 +12,7 @@ from typing import Final
 from hikidashi.capture.asks import ask_kind, is_terminal_line
 from hikidashi.capture.lasting_prompt import is_document, is_unsaid
 
-__all__ = ["MAX_TYPED", "voices"]
+__all__ = ["MAX_TYPED", "own_and_pasted"]
 
 #: UTF-8 bytes: nobody types a longer text into a prompt.
 MAX_TYPED: Final = 2_400
@@ -35,7 +35,7 @@ _MAX_BESIDE: Final = 12
 _LINE_HEAD: Final = 400
 
 
-def voices(text: str) -> list[tuple[bool, str]]:
+def own_and_pasted(text: str) -> list[tuple[bool, str]]:
     """A prompt as (whether the person said it, part), in order; the parts joined are the prompt."""
     lines = text.splitlines(keepends=True)
     marks = _marks(lines)
