@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hikidashi.capture.run import ExtractReport, extract
 from hikidashi.cli.context import Opened, opened
+from hikidashi.cli.extractions import show_reading
 from hikidashi.cli.output import (
     amount,
     emit_json,
@@ -22,10 +24,16 @@ from hikidashi.cli.output import (
     table,
     warn,
 )
+from hikidashi.cli.reading import ModelInUse, agreed_to_read, model_in_use
 from hikidashi.drawer.rescan import rescan_warning
+from hikidashi.errors import BudgetSpent, ModelFailure
+from hikidashi.staging.pause import paused_since
 from hikidashi.worker.spawn import start_if_due
 
-__all__ = ["extract_command", "run_extraction", "show_extraction"]
+if TYPE_CHECKING:
+    from hikidashi.capture.model_reading import ModelProgress
+
+__all__ = ["exit_code", "extract_command", "run_extraction", "show_extraction"]
 
 #: Entries listed after an extraction; all of them are files in `.hikidashi/staging/`.
 _ENTRIES_SHOWN = 30
@@ -36,21 +44,37 @@ _KEYS_SHOWN = 5
 
 @click.command("extract")
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "anthropic", "rules"]),
+    help="Who reads besides the rules; the setting memory.engine otherwise.",
+)
 @click.option("--no-consolidate", is_flag=True, help="Start no consolidation, however much is staged.")
+@click.option("--yes", is_flag=True, help="Agree to what a model's reading of older sessions, or of PATH, will cost.")
 @json_option
-def extract_command(paths: tuple[Path, ...], no_consolidate: bool, as_json: bool) -> None:
+@click.pass_context
+def extract_command(
+    ctx: click.Context, paths: tuple[Path, ...], engine: str | None, no_consolidate: bool, yes: bool, as_json: bool
+) -> None:
     """Read sessions: propose what they prove, stage what is worth remembering.
 
     What they prove waits for your yes (`hikidashi inbox`). PATH is a transcript or a folder of them, taken whatever
     its working folder was. Without one: the sessions that the host keeps for this workspace. Each is read from where
     the last reading ended.
+
+    Where you agreed to a model (docs/models.md), it reads too, the rules' own reading first. Sessions from before it
+    was switched on, and any PATH, only after a yes to what that is expected to cost.
     """
-    with opened() as here:
-        report = run_extraction(here, list(paths) or None, quiet=as_json)
+    with opened() as here, model_in_use(here, engine) as model:
+        named = list(paths) or None
+        agreed = False
+        if model is not None and paused_since(here.connection) is None:
+            agreed = agreed_to_read(here, model, paths=named, yes=yes, quiet=as_json)
+        report = run_extraction(here, named, model=model, back_fill=agreed, quiet=as_json)
         background = "" if no_consolidate else start_if_due(here.workspace, here.settings, here.connection)
     if as_json:
         emit_json({**report.to_dict(), "consolidation": background or None})
-        return
+        ctx.exit(exit_code(report))
     show_extraction(report)
     if report.files > report.unchanged and not report.new:
         minutes = amount(here.settings.capture.settle_minutes, "minute")
@@ -60,25 +84,61 @@ def extract_command(paths: tuple[Path, ...], no_consolidate: bool, as_json: bool
         say("Next: `hikidashi status` shows how it goes.")
     elif report.new:
         say("Next: `hikidashi consolidate` works the staged entries into the records.")
+    ctx.exit(exit_code(report))
+
+
+def exit_code(report: ExtractReport) -> int:
+    """What the command ends with: the model's trouble, if it had one, after all else was done."""
+    outcome = report.model.outcome if report.model is not None else ""
+    if outcome == "budget":
+        return BudgetSpent.exit_code
+    return ModelFailure.exit_code if outcome.startswith("failed:") else 0
 
 
 def run_extraction(
-    here: Opened, paths: list[Path] | None, *, since: datetime | None = None, quiet: bool = False
+    here: Opened,
+    paths: list[Path] | None,
+    *,
+    model: ModelInUse | None = None,
+    back_fill: bool = False,
+    since: datetime | None = None,
+    quiet: bool = False,
 ) -> ExtractReport:
-    """Extract with a progress bar on standard error, if that is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    """Extract with a progress bar on standard error, if that is a terminal.
 
-    columns = (TextColumn("Reading sessions"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    With `model` it reads too, and `back_fill` says that somebody agreed to have it read older sessions.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[done]}"), TimeRemainingColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
-        task = bar.add_task("", total=None)
+        task = bar.add_task("Reading sessions", total=None, done="")
 
         def progress(done: int, total: int, path: Path) -> None:
-            bar.update(task, completed=done, total=total)
+            bar.update(task, completed=done, total=total, done=f"{done}/{total}")
 
-        report = extract(here.workspace, here.settings, here.connection, paths=paths, since=since, progress=progress)
+        def tell_model(at: ModelProgress) -> None:
+            name = here.settings.memory.extraction_model
+            what = f"{amount(at.chunks, 'chunk')}, {size(at.bytes)} of {size(at.total)}"
+            bar.update(task, description=f"{name} reads", completed=at.bytes, total=at.total or None, done=what)
+
+        report = extract(
+            here.workspace,
+            here.settings,
+            here.connection,
+            paths=paths,
+            since=since,
+            progress=progress,
+            asker=model.asker if model is not None else None,
+            run_id=model.run_id if model is not None else "",
+            back_fill=back_fill,
+            tell_model=tell_model,
+        )
     warn(rescan_warning([report.rescanned]))
+    if model is not None and model.failure is not None and report.model is not None and not report.model.message:
+        report.model.message = str(model.failure)  # nothing was asked, which would have said it
     return report
 
 
@@ -103,6 +163,14 @@ def show_extraction(report: ExtractReport) -> None:
     for result in report.results:
         if result.error:
             note(f"{plain(str(result.path))}: {result.error}")
+    if report.model is not None:
+        show_reading(report.model.to_dict())
+    if report.withheld:
+        waits = amount(report.withheld, "activity", "activities")
+        note(
+            f"{waits} that the rules found wait until the model comes to them; "
+            "`hikidashi extract --engine rules` takes them"
+        )
 
 
 def _show_counts(report: ExtractReport) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,13 +10,15 @@ from typing import Any
 
 import click
 
-from hikidashi.cli.context import opened
+from hikidashi.capture.model_report import ExtractionRow, find_extraction
+from hikidashi.cli.context import Opened, opened
+from hikidashi.cli.extractions import show_reading_details
 from hikidashi.cli.output import amount, emit_json, json_option, say, shown_time, table
 from hikidashi.cli.runs import operation_row, show_entries
-from hikidashi.errors import LintErrors
+from hikidashi.errors import LintErrors, UsageError
 from hikidashi.records.check import check_records
 from hikidashi.records.history import Commit, FileDiff, History
-from hikidashi.worker.runs import run_details
+from hikidashi.worker.runs import RunDetails, run_details
 
 __all__ = ["lint_command", "log_command", "show_command", "show_commit", "show_diffs"]
 
@@ -123,18 +126,44 @@ def show_diffs(diffs: Sequence[FileDiff], *, max_lines: int | None = None) -> No
 
 
 @click.command("show")
-@click.argument("run_id", metavar="RUN_ID")
+@click.argument("name", metavar="RUN_ID")
 @json_option
-def show_command(run_id: str, as_json: bool) -> None:
-    """One run: its entries, operations and changes.
+def show_command(name: str, as_json: bool) -> None:
+    """One run: its entries, operations and changes. Or one extraction by a model: what was read and what dropped.
 
-    RUN_ID is the run's ID, the beginning of it, or `last`. `hikidashi log` lists them.
+    RUN_ID is the run's or extraction's ID, the beginning of it, `last` for the last run, or `extraction` for the last
+    extraction. `hikidashi log` lists runs.
     """
     with opened() as here:
-        details = run_details(here.workspace, here.connection, run_id)
+        found = _meant(here, name)
     if as_json:
-        emit_json(details.to_dict())
-        return
+        emit_json(found.to_dict())
+    elif isinstance(found, ExtractionRow):
+        show_reading_details(found.to_dict())
+    else:
+        _show_run(found)
+
+
+def _meant(here: Opened, name: str) -> ExtractionRow | RunDetails:
+    """The run or extraction that `name` means. Raises `UsageError` for none, or more than one."""
+    if name == "extraction":
+        return find_extraction(here.connection, "last")
+    extraction = None
+    if name != "last":
+        with contextlib.suppress(UsageError):
+            extraction = find_extraction(here.connection, name)
+    try:
+        run = run_details(here.workspace, here.connection, name)
+    except UsageError:
+        if extraction is None:
+            raise
+        return extraction
+    if extraction is not None:
+        raise UsageError(f"a run and an extraction begin with {name}: give more of the ID")
+    return run
+
+
+def _show_run(details: RunDetails) -> None:
     run = details.run
     say(f"run {run['run_id']}", "bold")
     when = f"{shown_time(run['started_at'])} UTC, {run['seconds']:.1f} s"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import dataclasses
+from datetime import datetime, timedelta
 from typing import Final
 
 import click
 
-from hikidashi.capture.run import waiting_sessions
+from hikidashi.capture.run import ExtractReport, waiting_sessions
 from hikidashi.cli.capture import run_extraction, show_extraction
+from hikidashi.cli.consent import require_key, settle_key, use_key_option
 from hikidashi.cli.context import Opened, current_folder, only_person, opened
 from hikidashi.cli.output import (
     amount,
@@ -23,6 +25,7 @@ from hikidashi.cli.output import (
     yes_option,
 )
 from hikidashi.cli.prompts import trust_prompts
+from hikidashi.cli.reading import agreed_to_read, expected_text, model_in_use, price_of
 from hikidashi.config.settings import load_settings
 from hikidashi.errors import UsageError
 from hikidashi.staging.pause import paused_since, set_paused
@@ -37,14 +40,16 @@ _OFFERED_DAYS: Final = 30
 
 @click.command("init")
 @click.option("--shared", is_flag=True, help="Let memory/, knowledge/ and config.toml into the project's git.")
+@use_key_option
 @yes_option
 @json_option
-def init_command(shared: bool, yes: bool, as_json: bool) -> None:
+def init_command(shared: bool, use_key: bool | None, yes: bool, as_json: bool) -> None:
     """Make a workspace in the current folder, then offer the sessions of the last 30 days.
 
     In a linked worktree or a submodule it is made in the main worktree or the superproject. Run again in a
-    workspace it changes nothing but what --shared says, and offers the sessions that were not read yet.
+    workspace it changes nothing but what --shared and --use-key say, and offers the sessions that were not read yet.
     """
+    require_key(load_settings(None), use_key)
     workspace = found_workspace(current_folder(), shared=shared)
     since = now() - timedelta(days=_OFFERED_DAYS)
     with opened(workspace.root) as here:
@@ -52,9 +57,10 @@ def init_command(shared: bool, yes: bool, as_json: bool) -> None:
         count, volume = len(waiting), sum(file.size for file in waiting)
         if not as_json:
             _show_found(here, count, volume)
-        question = f"Extract {'it' if count == 1 else 'them'} now?"
-        taken = bool(count) and confirmed(question, yes=yes, quiet=as_json)
-        report = run_extraction(here, None, since=since, quiet=as_json) if taken else None
+        key = settle_key(here.settings, use_key, quiet=as_json, price=lambda: _price(here, since))
+        if key.file is not None:
+            here = dataclasses.replace(here, settings=load_settings(here.workspace))
+        report = _first_reading(here, count, since, use_key=use_key, yes=yes, quiet=as_json)
     if as_json:
         emit_json(
             {
@@ -62,6 +68,7 @@ def init_command(shared: bool, yes: bool, as_json: bool) -> None:
                 "id": workspace.id,
                 "shared": shared,
                 "sessions": {"found": count, "bytes": volume, "days": _OFFERED_DAYS},
+                "key": key.to_dict(),
                 "extracted": report.to_dict() if report else None,
             }
         )
@@ -74,6 +81,27 @@ def init_command(shared: bool, yes: bool, as_json: bool) -> None:
         say("Nothing was extracted. When you want it: `hikidashi extract`, then `hikidashi consolidate`.")
     else:
         say("Next: work with your agent here, then `hikidashi extract`. See it first: `hikidashi demo`.")
+
+
+def _price(here: Opened, since: datetime) -> str:
+    expected = price_of(here, since=since)
+    return f"What it would read now: {expected_text(expected)}." if expected.sessions else ""
+
+
+def _first_reading(
+    here: Opened, count: int, since: datetime, *, use_key: bool | None, yes: bool, quiet: bool
+) -> ExtractReport | None:
+    """Extract what was found, if somebody says so; by a model only after a yes to its cost.
+
+    `--yes` alone is none: it was not said with a price in sight. With `--use-key` it is.
+    """
+    with model_in_use(here) as model:
+        if model is not None and agreed_to_read(here, model, since=since, yes=yes and use_key is True, quiet=quiet):
+            return run_extraction(here, None, model=model, back_fill=True, since=since, quiet=quiet)
+    by_rules = " by the rules alone" if model is not None else ""
+    if count and confirmed(f"Extract {'it' if count == 1 else 'them'} now{by_rules}?", yes=yes, quiet=quiet):
+        return run_extraction(here, None, since=since, quiet=quiet)
+    return None
 
 
 def _show_found(here: Opened, count: int, volume: int) -> None:

@@ -71,7 +71,7 @@ def _all_commands() -> list[tuple[str, click.Command]]:
 
 
 def test_the_json_of_every_command_has_its_keys(project: Path) -> None:
-    made = _json("init", cwd=project, keys={"workspace", "id", "shared", "sessions", "extracted"})
+    made = _json("init", cwd=project, keys={"workspace", "id", "shared", "sessions", "key", "extracted"})
     assert set(made["sessions"]) == {"found", "bytes", "days"}
     assert made["sessions"]["found"] == 4
     assert made["extracted"] is None  # nobody said yes

@@ -1,0 +1,136 @@
+"""A model's part in an extraction: who reads, what older sessions would cost, and the question before that."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from hikidashi.cli.context import Opened
+from hikidashi.cli.output import amount, confirmed, note, say
+from hikidashi.config.engine import resolve_engine
+from hikidashi.errors import ModelFailure, UsageError
+from hikidashi.times import now
+from hikidashi.ulid import random_ulid
+
+if TYPE_CHECKING:
+    from hikidashi.capture.back_fill import ExpectedCost
+    from hikidashi.model.messages import Answer, Asker, Phase, Request
+
+__all__ = ["ModelInUse", "Unavailable", "agreed_to_read", "expected_text", "model_in_use", "price_of"]
+
+#: Micro-dollars.
+_CENT: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """Stands for a model that cannot be asked: the rules read all the same, and the report says why it did not."""
+
+    failure: ModelFailure
+
+    def ask(self, request: Request, *, phase: Phase) -> Answer:
+        """Raises the failure."""
+        raise self.failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInUse:
+    """The model that reads in one extraction."""
+
+    asker: Asker
+    #: The run that its requests count for, and the extraction's ID.
+    run_id: str
+
+    @property
+    def failure(self) -> ModelFailure | None:
+        """Why it cannot be asked at all; None when it can."""
+        return self.asker.failure if isinstance(self.asker, Unavailable) else None
+
+
+@contextlib.contextmanager
+def model_in_use(here: Opened, engine: str | None = None) -> Iterator[ModelInUse | None]:
+    """The model that reads here; None where the rules read alone. `engine` is the command's `--engine`.
+
+    Raises `BadSettings` for settings that cannot work. A key that is missing is told once something is asked.
+    """
+    if resolve_engine(here.settings, "extraction", engine).name == "rules":
+        yield None
+        return
+    from hikidashi.model.client import Client  # what talks to a server is loaded only where one is asked
+    from hikidashi.model.endpoint import make_endpoint
+    from hikidashi.model.ledger import make_meter
+
+    run_id = random_ulid(now())
+    try:
+        endpoint = make_endpoint(here.settings)
+    except ModelFailure as exc:
+        yield ModelInUse(asker=Unavailable(exc), run_id=run_id)
+        return
+    with Client(endpoint, make_meter(here.connection, here.settings, run_id)) as client:
+        yield ModelInUse(asker=client, run_id=run_id)
+
+
+def price_of(here: Opened, *, paths: Sequence[Path] | None = None, since: datetime | None = None) -> ExpectedCost:
+    """What it would take to have a model read `paths`, or the sessions from before it was switched on.
+
+    Nothing is sent for it. Raises as `expected_cost` does.
+    """
+    from hikidashi.capture.back_fill import expected_cost
+
+    return expected_cost(here.workspace, here.settings, here.connection, paths=paths, since=since)
+
+
+def expected_text(expected: ExpectedCost) -> str:
+    """What sessions would cost, without an end: `4 sessions, about 120,000 tokens, about $0.02`."""
+    if expected.micro_usd is None:
+        cost = f"{expected.model} has no known price"
+    elif expected.micro_usd <= _CENT:
+        cost = "less than $0.01"
+    else:
+        cost = f"about ${-(-expected.micro_usd // _CENT) / 100:,.2f}"
+    return f"{amount(expected.sessions, 'session')}, about {_rounded(expected.tokens):,} tokens, {cost}"
+
+
+def _rounded(number: int) -> int:
+    """Two figures that count, rounded up: more would look as if they were known."""
+    step = int(10 ** max(0, len(str(number)) - 2))
+    return -(-number // step) * step
+
+
+def agreed_to_read(
+    here: Opened,
+    model: ModelInUse,
+    *,
+    paths: Sequence[Path] | None = None,
+    since: datetime | None = None,
+    yes: bool,
+    quiet: bool,
+) -> bool:
+    """Whether somebody agrees to what the model's reading of `paths`, or of older sessions, is expected to cost.
+
+    Where there are none it is no, and nobody is asked. Without a terminal it is no, unless `yes`. Raises `UsageError`
+    for a no to `paths`, of which nothing is read then.
+    """
+    if model.failure is not None and paths is None:
+        return yes  # no question about a price that nobody can be asked to pay
+    expected = price_of(here, paths=paths, since=since)
+    if not expected.sessions:
+        return False
+    text = expected_text(expected)
+    if not quiet:
+        say(f"{expected.model} has not read {text}.")
+        say(f"It stops at ${here.settings.memory.day_usd:,.2f} in 24 hours and goes on the next day.")
+    them = "it" if expected.sessions == 1 else "them"
+    if confirmed(f"Have {expected.model} read {them}?", yes=yes, quiet=quiet, default=False):
+        return True
+    if paths is not None:
+        raise UsageError(
+            f"nothing was read ({text}): --yes agrees to that, --engine rules reads {them} without a model"
+        )
+    if not quiet:
+        note(f"{expected.model} did not read {them}; `hikidashi extract --yes` agrees to that")
+    return False
