@@ -43,8 +43,8 @@ def budget_line(form: Mapping[str, Any]) -> str:
 
 
 def spend_lines(spend: Mapping[str, Any]) -> str:
-    """The row of `status`; '' when no model was asked and none is blocked."""
-    lines = []
+    """The row of `status`; '' when there is nothing to say."""
+    lines = [str(spend["problem"])] if spend["problem"] else []
     if spend["requests"]:
         used = f"{amount(spend['requests'], 'request')} in 24 hours, {amount(spend['counted_tokens'], 'token')}"
         lines.append(f"{used}, {cost_text(spend['cost_micro_usd'], spend['unknown_cost'])}; `hikidashi cost` says more")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hikidashi.config.registry import registrations
 from hikidashi.config.settings import Settings
+from hikidashi.errors import Busy, CorruptData, StorageFailure
 from hikidashi.model.budget import DAY, Budget, Spent, budgets
 from hikidashi.model.requests import Part, Totals, mark_lost, spent, totals
 from hikidashi.model.standing import Standing, standings
@@ -35,10 +36,13 @@ class Spend:
     day: Totals
     budgets: tuple[Spent, ...]
     blocked: tuple[Standing, ...]
+    #: Why the user's database could not be read; then nothing is known of it.
+    problem: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The form of `status --json`."""
         return {
+            "problem": self.problem or None,
             "requests": self.day.requests,
             "counted_tokens": self.day.counted_tokens,
             "cost_micro_usd": self.day.cost_micros,
@@ -98,14 +102,30 @@ def recent_spend(
     *,
     environ: Mapping[str, str] = os.environ,
 ) -> Spend:
-    """The last 24 hours. Reads only; the user's database is not made for it. Raises as `read_only` does."""
-    with existing_users_database() as users:
-        blocked = standings(users, settings, at, environ=environ) if users is not None else []
-        return Spend(
-            day=_total(connection if connection is not None else users, at - DAY),
-            budgets=tuple(_budgets(connection, users, settings, at)),
-            blocked=tuple(blocked),
-        )
+    """The last 24 hours. Reads only; the user's database is not made for it.
+
+    One that cannot be read is a `problem` and no error: `status` has more to say than that.
+    """
+    try:
+        with existing_users_database() as users:
+            return _spend(connection, users, settings, at, environ)
+    except (CorruptData, StorageFailure, Busy) as exc:
+        return replace(_spend(connection, None, settings, at, environ), problem=str(exc))
+
+
+def _spend(
+    connection: sqlite3.Connection | None,
+    users: sqlite3.Connection | None,
+    settings: Settings,
+    at: datetime,
+    environ: Mapping[str, str],
+) -> Spend:
+    blocked = standings(users, settings, at, environ=environ) if users is not None else []
+    return Spend(
+        day=_total(connection if connection is not None else users, at - DAY),
+        budgets=tuple(_budgets(connection, users, settings, at)),
+        blocked=tuple(blocked),
+    )
 
 
 def cost_report(
@@ -125,7 +145,7 @@ def cost_report(
                 mark_lost(database, at, processes)
         near = connection if connection is not None else users
         runs = _parts(near, at, "run")
-        spend = recent_spend(connection, settings, at, environ=environ)
+        spend = _spend(connection, users, settings, at, environ)
         return CostReport(
             at=format_time(at),
             workspace=None if connection is None else _spans(connection, at),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -49,7 +49,8 @@ class LedgerMeter:
     prices: Prices
     clock: Clock
     processes: Processes
-    environ: Mapping[str, str]
+    #: Holds keys: never shown.
+    environ: Mapping[str, str] = field(repr=False)
     #: The model of the last request: the one that `gave_up` is about.
     _model: str = ""
 

@@ -49,8 +49,9 @@ class Meter(Protocol):
         """Note how the request ended and give back what it did not use.
 
         `usage`: what the server counted; `Usage()` for a request that it refused or that never reached it; None
-        when nobody knows (an answer cut off on its way): the whole reservation counts then. `ok` ends a block or
-        back-off that stood. Closing a ticket again changes nothing.
+        when nobody knows (an answer cut off on its way): the whole reservation counts then, as it does for an answer
+        that is `ok` and of no tokens (a server that counts nothing). `ok` ends a block or back-off that stood. Closing
+        a ticket again changes nothing.
         """
 
     def gave_up(self, failure: ModelFailure, *, until: datetime | None = None) -> None:
@@ -113,6 +114,8 @@ class MemoryMeter:
         """Note how the request ended; `ok` lifts `block`."""
         if self.running.pop(ticket.id, None) is None:
             return
+        if outcome == "ok" and usage is not None and not usage.total:
+            usage = None
         self.closed.append(ClosedRequest(ticket=ticket, usage=usage, outcome=outcome, seconds=seconds))
         if outcome == "ok":
             self.block = None

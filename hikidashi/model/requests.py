@@ -103,8 +103,7 @@ def reserve(
                 continue
             used = spent(connection, limit, reservation.run_id, reservation.at)
             if used.used + wanted > limit.limit:
-                since = {"since": format_time(reservation.at - DAY)}
-                rows = connection.execute(_SQL["counted_since"], since) if limit.scope != "run" else ()
+                rows = () if limit.scope == "run" else connection.execute(_SQL["counted_between"], _day(reservation.at))
                 refused = refusal(used, wanted, ((row["opened_at"], row[limit.unit]) for row in rows))
                 assert refused is not None
                 raise refused
@@ -165,8 +164,12 @@ def spent(connection: sqlite3.Connection, budget: Budget, run_id: str, at: datet
         if budget.scope == "run":
             row = connection.execute(_SQL["used_by_run"], {"run_id": run_id}).fetchone()
         else:
-            row = connection.execute(_SQL["used_since"], {"since": format_time(at - DAY)}).fetchone()
+            row = connection.execute(_SQL["used_between"], _day(at)).fetchone()
     return Spent(budget=budget, used=row[budget.unit])
+
+
+def _day(at: datetime) -> dict[str, str]:
+    return {"since": format_time(at - DAY), "until": format_time(at + DAY)}
 
 
 def totals(connection: sqlite3.Connection, since: datetime, part: Part = "") -> list[Totals]:

@@ -32,7 +32,7 @@ EXTRACT = {
     "recovered", "model", "withheld", "seconds",
 }  # fmt: skip
 STAGED = {"id", "kind", "status", "title", "why", "trust", "source"}
-MODELS = {"requests", "counted_tokens", "cost_micro_usd", "unknown_cost", "budgets", "blocked"}
+MODELS = {"problem", "requests", "counted_tokens", "cost_micro_usd", "unknown_cost", "budgets", "blocked"}
 BUDGET = {"setting", "scope", "unit", "limit", "used", "left"}
 COST = {
     "at", "workspace", "user", "by_phase", "by_model", "by_run", "more_runs", "by_workspace", "budgets", "blocked",

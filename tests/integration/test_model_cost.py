@@ -166,3 +166,16 @@ def test_a_wrong_price_table_is_one_line(project: Path) -> None:
         f"error: {path}: x: output must be a price in US dollars a million tokens: add it\n"
     )  # fmt: skip
     assert hikidashi("status", cwd=project).code == 0
+
+
+def test_a_damaged_database_of_the_user_does_not_silence_status(project: Path) -> None:
+    data_folder().mkdir(parents=True, exist_ok=True)
+    (data_folder() / "global.sqlite").write_bytes(b"no database " * 500)
+    ran = hikidashi("status", cwd=project)
+    assert (ran.code, ran.err) == (0, "")
+    assert "models     " in ran.out
+    assert "is not a database; move it aside" in ran.out
+    assert "is not a database" in hikidashi("status", "--json", cwd=project).json["models"]["problem"]
+    ran = hikidashi("cost", cwd=project)
+    assert (ran.code, ran.out) == (8, "")
+    assert "is not a database; move it aside" in ran.err

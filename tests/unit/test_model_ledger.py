@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -11,7 +12,7 @@ from hikidashi.db.connection import transaction
 from hikidashi.errors import BudgetSpent, ModelFailure
 from hikidashi.model.ledger import make_meter
 from hikidashi.model.messages import Usage
-from hikidashi.model.meter import FAILURES, Meter
+from hikidashi.model.meter import FAILURES, MemoryMeter, Meter, Ticket
 from tests.support.ledgers import Books, books, make_settings
 
 SMALL = "claude-haiku-4-5"  # 1 dollar in, 5 out, 1.25 and 0.10 by the cache
@@ -214,6 +215,50 @@ def test_a_block_is_met_before_anything_is_reserved(desk: Books) -> None:
     again = desk.meter("PING")
     again.close(again.open("ping", SMALL, 1, 1), Usage(input_tokens=3), "ok", 0.1)
     desk.meter("NEXT").open("extraction", SMALL, 1, 1)
+
+
+def test_the_key_is_in_no_repr(desk: Books) -> None:
+    key = "mk-ledger-0123456789-never-shown"
+    settings = make_settings(memory__api_key=key)
+    meter = make_meter(desk.connection, settings, "RUN", environ={"MY_KEY": key})
+    assert key not in repr((meter, meter.open("ping", SMALL, 1, 1)))
+
+
+def test_a_clock_of_another_year_does_not_spend_this_years_budget(desk: Books) -> None:
+    desk.settings = make_settings(worker__day_tokens=1_000)
+    desk.later(days=400)
+    desk.meter().open("extraction", SMALL, 900, 100)
+    desk.later(days=-400)
+    desk.meter("NEXT").open("extraction", SMALL, 900, 100)
+    desk.later(hours=-2)
+    with pytest.raises(BudgetSpent):
+        desk.meter("LAST").open("extraction", SMALL, 900, 100)
+
+
+def test_it_counts_as_the_meter_in_memory_does(desk: Books) -> None:
+    random = Random(7)
+    desk.settings = make_settings(worker__run_tokens=5_000)
+    disk, memory = desk.meter(), MemoryMeter(limit=5_000)
+    running: list[tuple[Ticket, Ticket]] = []
+    refused = 0
+    for _ in range(120):
+        estimate, most = random.randrange(400), random.randrange(400)
+        tickets = []
+        for meter in (disk, memory):
+            try:
+                tickets.append(meter.open("ping", SMALL, estimate, most))
+            except BudgetSpent:
+                refused += 1
+        assert len(tickets) != 1
+        running += [(tickets[0], tickets[1])] if tickets else []
+        while running and random.random() < 0.6:
+            one, other = running.pop(random.randrange(len(running)))
+            usage = random.choice([None, Usage(), Usage(input_tokens=random.randrange(99))])
+            outcome = random.choice(["ok", *FAILURES])
+            disk.close(one, usage, outcome, 0.1)  # type: ignore[arg-type]
+            memory.close(other, usage, outcome, 0.1)  # type: ignore[arg-type]
+        assert sum(row["counted_tokens"] for row in desk.rows()) == memory.tokens <= 5_000
+    assert refused > 10
 
 
 def test_giving_up_without_a_request_stops_nobody(desk: Books) -> None:

@@ -24,16 +24,17 @@ SELECT id, opened_at, pid, start_id, boot_id, pid_ns, host FROM model_requests W
 -- name: lose_request
 UPDATE model_requests SET state = 'lost' WHERE id = :id AND state = 'open'
 
--- name: used_since
+-- name: used_between
+-- `:until` lies ahead: what was counted before a clock was set back counts, but not what is of another year.
 SELECT coalesce(sum(counted_tokens), 0) AS tokens, coalesce(sum(counted_micros), 0) AS micros
-FROM model_requests WHERE opened_at > :since
+FROM model_requests WHERE opened_at > :since AND opened_at <= :until
 
 -- name: used_by_run
 SELECT coalesce(sum(counted_tokens), 0) AS tokens FROM model_requests WHERE run_id = :run_id
 
--- name: counted_since
+-- name: counted_between
 SELECT opened_at, counted_tokens AS tokens, coalesce(counted_micros, 0) AS micros FROM model_requests
-WHERE opened_at > :since ORDER BY opened_at
+WHERE opened_at > :since AND opened_at <= :until ORDER BY opened_at
 
 -- name: totals_since
 SELECT count(*) AS requests,
