@@ -59,8 +59,9 @@ def export_command(scope: Scope | None, versions: bool, as_json: bool) -> None:
 def import_command(file: str, scope: Scope | None, as_json: bool) -> None:
     """Read facts from the JSON lines of FILE (`-` reads standard input).
 
-    Every line is checked before anything is written: all come in, or nothing. A fact that is there already with the
-    same content stays as it is; another one of the same key is replaced, and kept as a version. Probes do not come in.
+    Every line is checked before anything is written. A fact that is there already with the same content stays as it
+    is; another one of the same key is replaced, and kept as a version. Probes do not come in. An import that is cut
+    off goes on where it was when it is run again.
     """
     lines = parse_lines(_bytes(file), scope)
     with opened_drawers("global" if lines and all(line.draft.scope == "global" for line in lines) else None) as here:

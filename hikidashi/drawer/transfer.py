@@ -1,7 +1,8 @@
 """Facts as JSON lines, out and in (`hikidashi export`, `hikidashi import`).
 
 One line a fact, sorted by scope and key, keys in one order, no row ids: the same drawer gives the same bytes. What is
-read back is checked as a whole before anything is written: all of it comes in, or nothing.
+read back is checked as a whole before anything is written. It is written in pieces, so that nobody else waits for the
+whole of it; an import that is cut off between two goes on where it was when it is run again.
 
 Whoever runs the import vouches for it, so type, text, proof, aliases and status come in as they are. Not what would
 act or weigh on its own: a probe is a command, and comes from the tool table or a person's hands only; confidence is
@@ -12,8 +13,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
@@ -23,13 +24,20 @@ from hikidashi.drawer.fact import CONFIDENCE, Draft, Fact, FactStatus, FactType,
 from hikidashi.drawer.places import Drawers
 from hikidashi.drawer.reading import FactVersion
 from hikidashi.drawer.store import Drawer
-from hikidashi.errors import HikidashiError, UsageError
+from hikidashi.errors import Busy, HikidashiError, StorageFailure, UsageError
 from hikidashi.source import Source
 
 __all__ = ["FORMAT", "Imported", "Incoming", "fact_line", "import_facts", "parse_lines"]
 
 #: Of the lines that this program writes; it reads up to this.
 FORMAT: Final = 1
+
+#: Facts that are written under one hold of the database's write lock: others wait for a moment, not for the file.
+_AT_ONCE: Final = 100
+
+#: Seconds between two pieces. Who waits for the lock tries again up to a tenth of a second apart
+#: (`sqliteDefaultBusyCallback` of SQLite), and would miss every gap that is much shorter.
+_PAUSE_SECONDS: Final = 0.05
 
 #: What a line may hold beside what is read: left as it is, for people and other programs.
 _PASSED_OVER: Final = frozenset(
@@ -203,19 +211,37 @@ class _Fields:
         return value
 
 
-def import_facts(drawers: Drawers, lines: Iterable[Incoming]) -> list[Imported]:
-    """Write what differs from what is there, in one transaction a scope.
+def import_facts(
+    drawers: Drawers, lines: Iterable[Incoming], *, sleep: Callable[[float], None] = time.sleep
+) -> list[Imported]:
+    """Write what differs from what is there, one scope after the other, a piece a transaction; gives one for each line.
 
-    A line that cannot be written keeps all out, in both scopes. A crash between the two commits leaves one scope
-    written; the same import again writes the other.
+    Raises `Busy` or `StorageFailure` that says how many are in; the same import again passes over these.
     """
     lines = list(lines)
-    scopes: list[Scope] = [scope for scope in get_args(Scope) if any(line.draft.scope == scope for line in lines)]
-    targets = {scope: drawers.writable(scope) for scope in scopes}
-    with ExitStack() as stack:
-        for drawer in targets.values():
-            stack.enter_context(transaction(drawer.connection))
-        return [_import_one(targets[line.draft.scope], line) for line in lines]
+    pieces = [
+        of_scope[start : start + _AT_ONCE]
+        for scope in get_args(Scope)
+        if (of_scope := [line for line in lines if line.draft.scope == scope])
+        for start in range(0, len(of_scope), _AT_ONCE)
+    ]
+    done: dict[int, Imported] = {}
+    for piece in pieces:
+        if done:
+            sleep(_PAUSE_SECONDS)
+        try:
+            done |= _import_piece(drawers.writable(piece[0].draft.scope), piece)
+        except (Busy, StorageFailure) as exc:
+            if not done:
+                raise
+            counted = f"{len(done)} of {len(lines)} facts are in: run the same import again for the rest"
+            raise type(exc)(f"{exc}; {counted}") from exc
+    return [done[line.number] for line in lines]
+
+
+def _import_piece(drawer: Drawer, piece: Iterable[Incoming]) -> dict[int, Imported]:
+    with transaction(drawer.connection):
+        return {line.number: _import_one(drawer, line) for line in piece}
 
 
 def _import_one(drawer: Drawer, line: Incoming) -> Imported:
