@@ -117,3 +117,50 @@ def test_a_key_is_compared_and_never_shown(ask: Callable[..., Any]) -> None:
         assert KEY not in repr(fake.requests)
     with FakeMessages(["In."], key="another") as fake, pytest.raises(anthropic.AuthenticationError):
         ask(fake)
+
+
+def test_the_sdk_counts_tokens_and_lists_models(ask: Callable[..., Any]) -> None:
+    with FakeMessages(["Keys."]) as fake, sdk(fake, over_http=True) as client:
+        asked = request()
+        del asked["max_tokens"]
+        counted = client.messages.count_tokens(**asked).input_tokens
+        assert streamed(client).usage.input_tokens == counted > 5
+        names = [model.id for model in client.models.list()]
+        assert client.models.retrieve(names[0]).id == names[0]
+        with pytest.raises(anthropic.NotFoundError):
+            client.models.retrieve("none")
+        assert [call.path for call in fake.calls][:3] == ["/v1/messages/count_tokens", "/v1/messages", "/v1/models"]
+
+
+@pytest.mark.parametrize(
+    "headers", [{"x-api-key": KEY}, {"authorization": f"Bearer {KEY}"}], ids=["x-api-key", "bearer"]
+)
+def test_a_key_is_taken_in_both_forms(headers: dict[str, str]) -> None:
+    with FakeMessages(["Keys."], key=KEY) as fake, httpx2.Client() as client:
+        version = {"anthropic-version": "2026-10-21"}
+        answer = client.post(f"{fake.url}/v1/messages", headers={**version, **headers}, json=request())
+        assert answer.status_code == 200
+        assert fake.requests[0].key == KEY
+        assert KEY not in str(fake.requests[0].headers)
+        assert fake.requests[0].headers[next(iter(headers))].startswith("sha256:")
+
+
+def test_the_same_requests_get_the_same_bytes() -> None:
+    script: list[testing.TurnLike] = [testing.think("Hm."), [say("I look."), call("look", {"b": 1, "a": 2})], "Done."]
+    seen = []
+    for _ in range(2):
+        with FakeMessages(script, clock=lambda: 0.0) as fake, httpx2.Client() as client:
+            headers = {"anthropic-version": "2026-10-21"}
+            posts = [client.post(f"{fake.url}/v1/messages", headers=headers, json=request(stream=True)) for _ in script]
+            seen.append([post.content for post in posts])
+    assert seen[0] == seen[1]
+    assert len({*seen[0]}) == 3
+
+
+def test_requests_are_timed_by_the_clock_that_was_given(ask: Callable[..., Any]) -> None:
+    hands = [100.0]
+    with FakeMessages([], then="Keys.", clock=lambda: hands[0]) as fake:
+        ask(fake)
+        hands[0] = 250.0
+        ask(fake)
+        assert [row.at for row in fake.requests] == [100.0, 250.0]
