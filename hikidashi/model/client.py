@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import threading
 import time
 import warnings
@@ -146,10 +147,11 @@ class Client:
         import httpcore2
         import httpx2
 
-        from hikidashi.model.failures import failure_of, was_sent
+        from hikidashi.model.failures import failure_of, part_from, was_sent
         from hikidashi.model.reading import AnswerReader
 
         sent = _Sent(reader=AnswerReader())
+        handled = sys.exc_info()[1]
         theirs = (
             *(anthropic.AnthropicError, httpx2.HTTPError, httpx2.StreamError),
             # The layer below httpx2; its errors reach us while an answer is read.
@@ -162,6 +164,7 @@ class Client:
         except HikidashiError as exc:
             sent.failure = exc
         except theirs as exc:
+            part_from(exc, handled)
             sent.failure = failure_of(exc, endpoint=self._endpoint, model=request.model, now=self._clock())
             sent.arrived = sent.arrived or was_sent(exc)
         if sent.failure is not None:

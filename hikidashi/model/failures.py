@@ -18,7 +18,17 @@ from hikidashi.model.endpoint import Endpoint
 from hikidashi.model.policy import LONGEST_ASKED_WAIT, asked_wait
 from hikidashi.redact import redact
 
-__all__ = ["Refusal", "cut_off", "failure_of", "no_answer", "refusal_of", "refused", "stream_failure", "was_sent"]
+__all__ = [
+    "Refusal",
+    "cut_off",
+    "failure_of",
+    "no_answer",
+    "part_from",
+    "refusal_of",
+    "refused",
+    "stream_failure",
+    "was_sent",
+]
 
 Kind = Literal["auth", "billing", "overloaded", "network", "content"]
 
@@ -195,6 +205,16 @@ def failure_of(error: Exception, *, endpoint: Endpoint, model: str, now: datetim
             kind="auth",
         )
     raise error
+
+
+def part_from(error: BaseException, handled: BaseException | None) -> None:
+    """End the chain of `error` before `handled`, the error that a caller is handling: it is no cause of this one.
+
+    Without it, what `ping` does after a `NoWorkspace` would fail as that.
+    """
+    for link in _chain(error):
+        if handled is not None and link.__context__ is handled:
+            link.__context__ = None
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from hikidashi.config.settings import load_settings
-from hikidashi.errors import BudgetSpent, ModelFailure
+from hikidashi.errors import BudgetSpent, ModelFailure, NoWorkspace
 from hikidashi.model.client import Client
 from hikidashi.model.endpoint import make_endpoint
 from hikidashi.model.messages import Request
 from hikidashi.model.meter import MemoryMeter
-from hikidashi.testing import FakeMessages, HttpError, Turn, call, overloaded, say, think, turn, unknown
+from hikidashi.testing import FakeMessages, HttpError, Turn, call, overloaded, refused, say, think, turn, unknown
 
 KEY = "key-of-the-fake"
 
@@ -169,3 +169,13 @@ def test_the_meters_own_refusal_is_not_given_up_again() -> None:
         make_client(fake, meter).ask(request(), phase="extraction")
     assert caught.value is block
     assert (fake.requests, meter.given_up, meter.closed) == ([], [], [])
+
+
+def test_an_error_that_a_caller_handles_is_no_part_of_what_went_wrong_here() -> None:
+    client = make_client(FakeMessages([], then=refused()), attempts="1")
+    try:
+        raise NoWorkspace("no folder: run `hikidashi init`")
+    except NoWorkspace:
+        with pytest.raises(ModelFailure, match="cannot be reached") as caught:
+            client.ask(request(), phase="ping")
+    assert caught.value.kind == "network"
