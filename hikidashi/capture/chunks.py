@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
-from hikidashi.capture.passages import cut, one_line
+from hikidashi.capture.passages import cut, folded, one_line
 from hikidashi.capture.pieces import Piece, Speaker
 
 __all__ = ["Chunk", "Chunks", "Shown", "room_for"]
@@ -24,7 +24,7 @@ _BEFORE: Final = 300
 Estimate = Callable[[str], int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Shown:
     """One event as a chunk shows it: a piece, or parts of one text that follow each other."""
 
@@ -33,6 +33,11 @@ class Shown:
     pieces: tuple[Piece, ...]
     #: The pieces' texts, joined.
     text: str
+
+    @cached_property
+    def words(self) -> str:
+        """The text, folded."""
+        return folded(self.text)
 
     @property
     def first(self) -> Piece:

@@ -17,9 +17,10 @@ from hikidashi.capture.chunks import Chunk
 from hikidashi.capture.claim_evidence import REASONS, Evidence, Reason, Refused, evidence_of, refuse_texts
 from hikidashi.capture.entries import MAX_BODY, MAX_QUOTE, MAX_TITLE
 from hikidashi.capture.lasting import lasting_orders, rule_key
-from hikidashi.capture.passages import cut, one_line
+from hikidashi.capture.passages import cut, folded, one_line
 from hikidashi.capture.pieces import Piece
-from hikidashi.capture.quoting import folded, shares_words
+from hikidashi.capture.quoting import shares_words
+from hikidashi.capture.topics import branch_topic, tickets_in
 from hikidashi.drawer.fact import CONFIDENCE, Draft, Sighting, clean_key
 from hikidashi.errors import UsageError
 from hikidashi.redact import redact
@@ -142,6 +143,7 @@ class _Examination:
             source=self._source(first, piece),
             trust=evidence.trust(f"{title}\n{body}\n{why}"),
             status="done" if status == "done" else "open" if kind == "request" else "",
+            topic=_topic(piece.branch, f"{title}\n{evidence.quote}") if kind != "attempt" else "",
         )
 
     def _since(self, number: int, evidence: Evidence) -> Piece:
@@ -227,6 +229,13 @@ class _Examination:
             told=evidence.quote,
         )
         return draft, [sighting]
+
+
+def _topic(branch: str, text: str) -> str:
+    """What ties an entry to other sessions: its branch's ticket, else one that its own words name, else its branch."""
+    topic = branch_topic(branch)
+    tickets = tickets_in(text)
+    return f"ticket:{tickets[0]}" if tickets and not topic.startswith("ticket:") else topic
 
 
 def _order(claim: ActivityClaim | FactClaim, kind: str, name: str) -> tuple[object, ...]:

@@ -81,6 +81,7 @@ class Digest:
                 parts=len(texts),
                 first_line=event.call_line if called else place.line,
                 first_uuid=event.call_uuid if called else place.uuid,
+                branch=event.branch,
                 said=voice.said,
                 tool=event.tool if voice.kind == "call" else "",
                 outcome=event.outcome,

@@ -7,6 +7,7 @@ through `redact` first, once, and is cut after it (cutting first could leave hal
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
@@ -16,7 +17,7 @@ from hikidashi.hosts.transcript import Event
 from hikidashi.redact import redact
 from hikidashi.times import parse_time
 
-__all__ = ["EPOCH", "Passage", "Place", "clean", "cut", "is_time", "one_line", "redacted"]
+__all__ = ["EPOCH", "Passage", "Place", "clean", "cut", "folded", "is_time", "one_line", "redacted"]
 
 #: For events of a session in which nothing has a time.
 EPOCH: Final = "1970-01-01T00:00:00.000Z"
@@ -38,6 +39,11 @@ def clean(text: str) -> str:
 def one_line(text: str) -> str:
     """`text` with all whitespace folded."""
     return " ".join(text.split())
+
+
+def folded(text: str) -> str:
+    """NFC, with whitespace folded: the form in which a quote and its source are compared."""
+    return one_line(unicodedata.normalize("NFC", text))
 
 
 def cut(text: str, limit: int) -> str:

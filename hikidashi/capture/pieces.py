@@ -58,6 +58,8 @@ class Piece:
     #: Line and uuid of the call, for a call; else those of the event.
     first_line: int = -1
     first_uuid: str = ""
+    #: Git branch of the event; '' when unknown. Never shown to a model.
+    branch: str = ""
     #: Of an answer: the part of the text that is the person's; '' where all of it is its speaker's.
     said: str = ""
     #: Calls: the tool, how it ended and the exit code, if one is known.

@@ -10,13 +10,12 @@ from typing import Final
 from hikidashi.capture.chunks import Chunk, Shown
 from hikidashi.capture.decisions import MIN_QUOTE
 from hikidashi.capture.entries import MAX_QUOTE
-from hikidashi.capture.passages import one_line
+from hikidashi.capture.passages import folded, one_line
 from hikidashi.capture.pieces import Piece
 from hikidashi.drawer.terms import terms
 
 __all__ = [
     "find_quote",
-    "folded",
     "is_cited",
     "is_evidence",
     "is_own",
@@ -34,11 +33,6 @@ _MARKER: Final = re.compile(r"\[redacted:[a-z0-9-]*\]?")
 _LEAST_LETTERS: Final = 6
 
 
-def folded(text: str) -> str:
-    """NFC, with whitespace folded: the form in which texts are compared."""
-    return one_line(unicodedata.normalize("NFC", text))
-
-
 def is_evidence(quote: str) -> bool:
     """Whether a quote is long enough to be evidence: 12 characters without what was redacted, some of them letters."""
     bare = one_line(_MARKER.sub(" ", folded(quote)))
@@ -50,7 +44,7 @@ def find_quote(quote: str, event: Shown) -> str:
 
     Marks around the quote are not part of it.
     """
-    text = folded(event.text)
+    text = event.words
     for wording in dict.fromkeys((folded(quote), folded(quote).strip(_AROUND))):
         if wording in text and is_evidence(wording):
             return wording
@@ -67,7 +61,7 @@ def piece_at(event: Shown, quote: str) -> Piece:
     """The piece of `event` in which a folded quote begins; its first one for ''."""
     if not quote or len(event.pieces) == 1:
         return event.first
-    at = folded(event.text).find(quote)
+    at = event.words.find(quote)
     low, high = 0, len(event.pieces) - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -98,7 +92,7 @@ def whole_sentence(event: Shown, quote: str) -> str:
 def stands_before(chunk: Chunk, event: Shown, quote: str) -> bool:
     """Whether a folded quote stood in a tool's output, in external or pasted text before `event`."""
     return any(
-        other.speaker in ("tool", "external", "pasted") and quote in folded(other.text)
+        other.speaker in ("tool", "external", "pasted") and quote in other.words
         for other in chunk.events[: event.number - 1]
     )
 
@@ -110,7 +104,7 @@ def is_cited(event: Shown, quote: str) -> bool:
     """Whether a folded quote stands only inside quotation marks: the speaker tells what somebody else said."""
     if event.first.kind == "answer":
         return False
-    text = folded(event.text)
+    text = event.words
     spans = [match.span() for match in _CITED.finditer(text)]
     return bool(spans) and all(
         any(start < at and at + len(quote) < end for start, end in spans) for at in _places(text, quote)
@@ -164,7 +158,7 @@ def speaks_for_the_person(text: str, chunk: Chunk, *, by_person: bool) -> bool:
         return False
     if not by_person:
         return True
-    said = [folded(event.text) for event in chunk.events if event.speaker == "person"]
+    said = [event.words for event in chunk.events if event.speaker == "person"]
     speeches = (
         folded(next(filter(None, match.groups()), "")).strip(_AROUND + ".,") for match in _SPEECH.finditer(text)
     )

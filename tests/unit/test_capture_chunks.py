@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hikidashi.capture.chunks import Chunk, Chunks, room_for
 from hikidashi.capture.claims import ExtractionAnswer, examine
 from hikidashi.capture.digest import Digest
+from hikidashi.capture.passages import folded
 from hikidashi.capture.pieces import Piece, parts_of
-from hikidashi.capture.quoting import folded
 from hikidashi.hosts.transcript import Event
 from tests.session_chunks import chunk_of, four_a_token
 from tests.transcripts import Session

@@ -195,6 +195,22 @@ def test_the_source_is_the_programs_and_not_the_models(chunk: Chunk) -> None:
     assert entry.source.at == asked.at
 
 
+@pytest.mark.parametrize(
+    ("branch", "title", "topic"),
+    [
+        ("main", "Invoices live in Postgres", ""),
+        ("main", "Invoices live in Postgres, see SHOP-12", "ticket:SHOP-12"),
+        ("ann/shop-7-store", "Invoices live in Postgres, see SHOP-12", "ticket:SHOP-7"),
+        ("invoice-store", "Invoices live in Postgres", "branch:invoice-store"),
+    ],
+)
+def test_entries_are_tied_to_other_sessions(tmp_path: Path, branch: str, title: str, topic: str) -> None:
+    session = Session(branch=branch)
+    session.user("We keep invoices in Postgres, not in Redis.")
+    (entry,) = examined(chunk_of(session, tmp_path), activity(title=title)).entries
+    assert entry.topic == topic
+
+
 def test_a_call_begins_where_it_was_made(chunk: Chunk) -> None:
     claim = activity(kind="attempt", event=FAILED, said_by="tool", quote="TypeError: invoice")
     (entry,) = examined(chunk, claim).entries
