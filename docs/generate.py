@@ -22,6 +22,7 @@ import click  # noqa: E402
 
 from hikidashi import errors  # noqa: E402
 from hikidashi.atomic import write_atomic  # noqa: E402
+from hikidashi.capture.claim_reasons import REASONS  # noqa: E402
 from hikidashi.capture.evidence import VERBS  # noqa: E402
 from hikidashi.capture.tool_rows import toolbox  # noqa: E402
 from hikidashi.cli.inbox import KEYS  # noqa: E402
@@ -214,11 +215,17 @@ def prices_table() -> str:
 
 
 #: (page below docs/, name of the part, what writes it).
+def reasons_table() -> str:
+    """Why a model's claim is dropped."""
+    return _table(["code", "the claim"], [[f"`{code}`", words] for code, words in REASONS.items()])
+
+
 PARTS: Final[list[tuple[str, str, Callable[[], str]]]] = [
     ("commands.md", "commands", commands_text),
     ("settings.md", "settings", settings_table),
     ("settings.md", "variables", variables_table),
     ("exit-codes.md", "exit-codes", exit_codes_table),
+    ("claims.md", "reasons", reasons_table),
     ("cost.md", "prices", prices_table),
     ("security.md", "secret-shapes", lambda: render_table().rstrip("\n")),
     ("linter.md", "rules", lambda: rules_table().rstrip("\n")),

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from hikidashi.capture.answers import ACTIVITIES, FACTS, ActivityClaim, ExtractionAnswer, FactClaim, answer_schema
 from hikidashi.capture.chunks import Chunk
-from hikidashi.capture.claim_evidence import REASONS, Evidence, Reason, Refused, evidence_of, refuse_texts
+from hikidashi.capture.claim_evidence import Evidence, Refused, evidence_of, refuse_texts
+from hikidashi.capture.claim_reasons import REASONS, Reason
 from hikidashi.capture.entries import MAX_BODY, MAX_QUOTE, MAX_TITLE
 from hikidashi.capture.lasting import lasting_orders, rule_key
 from hikidashi.capture.passages import cut, folded, one_line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hikidashi.capture.claims import REASONS
+from hikidashi.capture.claim_reasons import REASONS
 from hikidashi.cli.output import amount, handful, note, say, short, shown_time, table
 
 __all__ = ["OUTCOMES", "show_reading", "show_reading_details"]
