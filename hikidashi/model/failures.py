@@ -177,8 +177,8 @@ def was_sent(error: BaseException) -> bool:
 
     if isinstance(error, anthropic.APIStatusError):
         return False
-    never = {"ConnectError", "ConnectTimeout", "ProxyError", "PoolTimeout", "LocalProtocolError"}
-    return not never & {type(link).__name__ for link in _chain(error)}
+    never = {"ConnectError", "ConnectTimeout", "ProxyError", "PoolTimeout", "LocalProtocolError", "UnsupportedProtocol"}
+    return not any(isinstance(link, HikidashiError) or type(link).__name__ in never for link in _chain(error))
 
 
 def failure_of(error: Exception, *, endpoint: Endpoint, model: str, now: datetime) -> HikidashiError:
@@ -194,9 +194,12 @@ def failure_of(error: Exception, *, endpoint: Endpoint, model: str, now: datetim
         return refused(error.status_code, error.body, error.response.headers, endpoint=endpoint, model=model, now=now)
     if isinstance(error, anthropic.APIResponseValidationError):
         return cut_off("no answer of the Messages API", endpoint=endpoint)
-    if isinstance(error, (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError)) or type(
-        error
-    ).__module__.startswith("httpcore2"):
+    connection = (
+        *(anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError),
+        *(httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError),
+        httpcore2.UnsupportedProtocol,
+    )
+    if isinstance(error, connection):
         return _unreachable(error, endpoint, (httpx2.TimeoutException, httpcore2.TimeoutException))
     if isinstance(error, anthropic.AnthropicError):  # credentials, webhooks, tool sets: nothing that we use
         return ModelFailure(
