@@ -10,7 +10,7 @@ import click
 
 from hikidashi.capture.run import ExtractReport, extract
 from hikidashi.cli.context import Opened, opened
-from hikidashi.cli.extractions import show_reading
+from hikidashi.cli.extractions import show_reading, withheld_line
 from hikidashi.cli.output import (
     amount,
     emit_json,
@@ -27,7 +27,6 @@ from hikidashi.cli.output import (
 from hikidashi.cli.reading import ModelInUse, agreed_to_read, model_in_use
 from hikidashi.drawer.rescan import rescan_warning
 from hikidashi.errors import BudgetSpent, ModelFailure
-from hikidashi.staging.pause import paused_since
 from hikidashi.worker.spawn import start_if_due
 
 if TYPE_CHECKING:
@@ -67,13 +66,12 @@ def extract_command(
     """
     with opened() as here, model_in_use(here, engine) as model:
         named = list(paths) or None
-        agreed = False
-        if model is not None and paused_since(here.connection) is None:
-            agreed = agreed_to_read(here, model, paths=named, yes=yes, quiet=as_json)
-        report = run_extraction(here, named, model=model, back_fill=agreed, quiet=as_json)
+        agreement = agreed_to_read(here, model, paths=named, yes=yes, quiet=as_json)
+        report = run_extraction(here, named, model=model, back_fill=agreement.agreed, quiet=as_json)
         background = "" if no_consolidate else start_if_due(here.workspace, here.settings, here.connection)
     if as_json:
-        emit_json({**report.to_dict(), "consolidation": background or None})
+        found = {**report.to_dict(), "expected_cost": agreement.to_dict(), "consolidation": background or None}
+        emit_json(found)
         ctx.exit(exit_code(report))
     show_extraction(report)
     if report.files > report.unchanged and not report.new:
@@ -166,11 +164,7 @@ def show_extraction(report: ExtractReport) -> None:
     if report.model is not None:
         show_reading(report.model.to_dict())
     if report.withheld:
-        waits = amount(report.withheld, "activity", "activities")
-        note(
-            f"{waits} that the rules found wait until the model comes to them; "
-            "`hikidashi extract --engine rules` takes them"
-        )
+        note(withheld_line(report.withheld))
 
 
 def _show_counts(report: ExtractReport) -> None:

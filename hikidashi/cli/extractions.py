@@ -8,13 +8,13 @@ from typing import Any, Final
 from hikidashi.capture.claim_reasons import REASONS
 from hikidashi.cli.output import amount, handful, note, say, short, shown_time, table
 
-__all__ = ["OUTCOMES", "show_reading", "show_reading_details"]
+__all__ = ["reading_line", "show_reading", "show_reading_details", "withheld_line"]
 
 #: Outcomes that need no word.
 _QUIET: Final = ("done", "idle")
 
 #: What an outcome means, in words; the message behind it says what to do.
-OUTCOMES: Final = {
+_OUTCOMES: Final = {
     "busy": "another process has a model read here; it takes these sessions too",
     "budget": "a budget is spent, the rest waits",
     "crashed": "its process ended in the middle; the next extraction goes on there",
@@ -34,7 +34,7 @@ def show_reading(report: Mapping[str, Any]) -> None:
     """Print what a model read in this extraction, in a few lines; `report` as `ModelReport.to_dict` gives it."""
     outcome = str(report["outcome"])
     if outcome == "busy":
-        note(OUTCOMES["busy"])
+        note(_OUTCOMES["busy"])
         return
     if report["chunks"] or report["requests"]:
         say(f"{report['model']} {_read(report)}.", "bold")
@@ -44,7 +44,7 @@ def show_reading(report: Mapping[str, Any]) -> None:
         say(f"{amount(dropped, 'claim')} dropped: {reasons}. `hikidashi show extraction` shows them.")
     if report["passed_over"]:
         note(f"{amount(report['passed_over'], 'piece')} could not be read by any request; `hikidashi show extraction`")
-    said = [] if outcome in _QUIET else [OUTCOMES.get(outcome, outcome)]
+    said = [] if outcome in _QUIET else [_OUTCOMES.get(outcome, outcome)]
     said += [str(report["message"])] if report["message"] else []
     if said:
         note(f"{report['model']}: {'; '.join(said)}")
@@ -54,7 +54,7 @@ def show_reading_details(report: Mapping[str, Any]) -> None:
     """Print all that is known of one extraction; `report` as `ExtractionRow.to_dict` gives it."""
     say(f"extraction {report['run_id']}", "bold")
     outcome = str(report["outcome"])
-    said = f" ({OUTCOMES[outcome]})" if outcome in OUTCOMES else ""
+    said = f" ({_OUTCOMES[outcome]})" if outcome in _OUTCOMES else ""
     say(f"{outcome}{said}, {report['model']}, {shown_time(report['started_at'])} UTC, {report['seconds']:.1f} s")
     if report["message"]:
         say(report["message"])
@@ -82,6 +82,22 @@ def show_reading_details(report: Mapping[str, Any]) -> None:
             f"{amount(report['older'], 'session')} from before the model was switched on: `hikidashi extract` says "
             "what reading them would cost, and asks"
         )
+
+
+def reading_line(report: Mapping[str, Any]) -> str:
+    """How one extraction ended, in a line."""
+    outcome = str(report["outcome"])
+    said = "" if outcome in _QUIET else f"; {_OUTCOMES.get(outcome, outcome)}"
+    return f"{report['model']} {_read(report)}{said}"
+
+
+def withheld_line(number: int) -> str:
+    """What waits for a model that did not come to it yet, and how it is had without."""
+    waits = amount(number, "activity", "activities")
+    return (
+        f"{waits} that the rules found {'waits' if number == 1 else 'wait'} until the model comes there; "
+        "`hikidashi extract --engine rules` takes them"
+    )
 
 
 def _read(report: Mapping[str, Any]) -> str:

@@ -9,10 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from hikidashi.cli.context import Opened
+from hikidashi.cli.context import Opened, only_person
 from hikidashi.cli.output import amount, confirmed, note, say
 from hikidashi.config.engine import resolve_engine
+from hikidashi.drawer.person import find_agent
 from hikidashi.errors import ModelFailure, UsageError
+from hikidashi.staging.pause import paused_since
 from hikidashi.times import now
 from hikidashi.ulid import random_ulid
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from hikidashi.capture.back_fill import ExpectedCost
     from hikidashi.model.messages import Answer, Asker, Phase, Request
 
-__all__ = ["ModelInUse", "Unavailable", "agreed_to_read", "expected_text", "model_in_use", "price_of"]
+__all__ = ["Agreement", "ModelInUse", "Unavailable", "agreed_to_read", "expected_text", "model_in_use", "price_of"]
 
 #: Micro-dollars.
 _CENT: Final = 10_000
@@ -101,36 +103,53 @@ def _rounded(number: int) -> int:
     return -(-number // step) * step
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """The answer to what a reading is expected to cost."""
+
+    agreed: bool = False
+    #: What it was about; None when nobody had to be asked.
+    expected: ExpectedCost | None = None
+
+    def to_dict(self) -> dict[str, object] | None:
+        """The JSON form of what it was about; keys are stable."""
+        return None if self.expected is None else {**self.expected.to_dict(), "agreed": self.agreed}
+
+
 def agreed_to_read(
     here: Opened,
-    model: ModelInUse,
+    model: ModelInUse | None,
     *,
     paths: Sequence[Path] | None = None,
     since: datetime | None = None,
     yes: bool,
     quiet: bool,
-) -> bool:
-    """Whether somebody agrees to what the model's reading of `paths`, or of older sessions, is expected to cost.
+) -> Agreement:
+    """Whether a person agrees to what the model's reading of `paths`, or of older sessions, is expected to cost.
 
-    Where there are none it is no, and nobody is asked. Without a terminal it is no, unless `yes`. Raises `UsageError`
-    for a no to `paths`, of which nothing is read then.
+    Where there are none, or no model, nobody is asked. Without a terminal it is no, unless `yes`. Raises `UsageError`
+    for a no to `paths`, of which nothing is read then, and `GateClosed` for the yes of an agent.
     """
+    if model is None or paused_since(here.connection) is not None:
+        return Agreement()
     if model.failure is not None and paths is None:
-        return yes  # no question about a price that nobody can be asked to pay
+        return Agreement(agreed=yes)  # no question about a price that nobody can be asked to pay
     expected = price_of(here, paths=paths, since=since)
     if not expected.sessions:
-        return False
+        return Agreement()
     text = expected_text(expected)
     if not quiet:
         say(f"{expected.model} has not read {text}.")
         say(f"It stops at ${here.settings.memory.day_usd:,.2f} in 24 hours and goes on the next day.")
     them = "it" if expected.sessions == 1 else "them"
+    if yes:
+        only_person(here.settings, "extract", "--yes", *map(str, paths or ()))
+    quiet = quiet or (find_agent() is not None and not here.settings.gate.allow_agent)
     if confirmed(f"Have {expected.model} read {them}?", yes=yes, quiet=quiet, default=False):
-        return True
+        return Agreement(agreed=True, expected=expected)
     if paths is not None:
-        raise UsageError(
-            f"nothing was read ({text}): --yes agrees to that, --engine rules reads {them} without a model"
-        )
+        mend = f"--yes agrees to that, --engine rules reads {them} without a model"
+        raise UsageError(f"nothing was read ({text}): {mend}")
     if not quiet:
         note(f"{expected.model} did not read {them}; `hikidashi extract --yes` agrees to that")
-    return False
+    return Agreement(expected=expected)

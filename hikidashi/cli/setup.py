@@ -25,7 +25,7 @@ from hikidashi.cli.output import (
     yes_option,
 )
 from hikidashi.cli.prompts import trust_prompts
-from hikidashi.cli.reading import agreed_to_read, expected_text, model_in_use, price_of
+from hikidashi.cli.reading import Agreement, agreed_to_read, expected_text, model_in_use, price_of
 from hikidashi.config.settings import load_settings
 from hikidashi.errors import UsageError
 from hikidashi.staging.pause import paused_since, set_paused
@@ -60,7 +60,7 @@ def init_command(shared: bool, use_key: bool | None, yes: bool, as_json: bool) -
         key = settle_key(here.settings, use_key, quiet=as_json, price=lambda: _price(here, since))
         if key.file is not None:
             here = dataclasses.replace(here, settings=load_settings(here.workspace))
-        report = _first_reading(here, count, since, use_key=use_key, yes=yes, quiet=as_json)
+        report, agreement = _first_reading(here, count, since, use_key=use_key, yes=yes, quiet=as_json)
     if as_json:
         emit_json(
             {
@@ -69,6 +69,7 @@ def init_command(shared: bool, use_key: bool | None, yes: bool, as_json: bool) -
                 "shared": shared,
                 "sessions": {"found": count, "bytes": volume, "days": _OFFERED_DAYS},
                 "key": key.to_dict(),
+                "expected_cost": agreement.to_dict(),
                 "extracted": report.to_dict() if report else None,
             }
         )
@@ -90,18 +91,20 @@ def _price(here: Opened, since: datetime) -> str:
 
 def _first_reading(
     here: Opened, count: int, since: datetime, *, use_key: bool | None, yes: bool, quiet: bool
-) -> ExtractReport | None:
+) -> tuple[ExtractReport | None, Agreement]:
     """Extract what was found, if somebody says so; by a model only after a yes to its cost.
 
     `--yes` alone is none: it was not said with a price in sight. With `--use-key` it is.
     """
     with model_in_use(here) as model:
-        if model is not None and agreed_to_read(here, model, since=since, yes=yes and use_key is True, quiet=quiet):
-            return run_extraction(here, None, model=model, back_fill=True, since=since, quiet=quiet)
+        agreement = agreed_to_read(here, model, since=since, yes=yes and use_key is True, quiet=quiet)
+        if agreement.agreed:
+            report = run_extraction(here, None, model=model, back_fill=True, since=since, quiet=quiet)
+            return report, agreement
     by_rules = " by the rules alone" if model is not None else ""
     if count and confirmed(f"Extract {'it' if count == 1 else 'them'} now{by_rules}?", yes=yes, quiet=quiet):
-        return run_extraction(here, None, since=since, quiet=quiet)
-    return None
+        return run_extraction(here, None, since=since, quiet=quiet), agreement
+    return None, agreement
 
 
 def _show_found(here: Opened, count: int, volume: int) -> None:

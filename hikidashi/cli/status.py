@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hikidashi.cli.context import opened
+from hikidashi.cli.extractions import reading_line, withheld_line
 from hikidashi.cli.output import amount, emit_json, json_option, note, shown_time, size, table
 from hikidashi.cli.spend import spend_lines
 from hikidashi.worker.status import workspace_status
@@ -33,7 +34,7 @@ def status_command(as_json: bool) -> None:
 def _show(status: Mapping[str, Any]) -> None:
     rows = [
         ("workspace", str(status["workspace"])),
-        ("reads", f"{status['extraction_engine']}\n{status['extraction_reason']}"),
+        ("reads", _reads(status["extraction"])),
         ("engine", f"{status['engine']}\n{status['engine_reason']}"),
         ("staged", _staged(status["staging"])),
     ]
@@ -58,6 +59,19 @@ def _show(status: Mapping[str, Any]) -> None:
         note(line)
     if status["unfinished_publication"] and not (status["claim"] and status["claim"]["alive"]):
         note("a run was stopped while it published; the next `hikidashi consolidate` finishes it")
+
+
+def _reads(extraction: Mapping[str, Any]) -> str:
+    by = f"{extraction['model']}, beside the rules" if extraction["model"] else "rules"
+    lines = [by, str(extraction["reason"])]
+    if extraction["trouble"]:
+        lines.append(f"it cannot be asked: {extraction['trouble']}")
+    last = extraction["last"]
+    if last is not None:
+        lines.append(f"{shown_time(last['started_at'])} UTC: {reading_line(last)}; `hikidashi show extraction`")
+    if extraction["withheld"]:
+        lines.append(withheld_line(extraction["withheld"]))
+    return "\n".join(lines)
 
 
 def _staged(staging: Mapping[str, Any]) -> str:

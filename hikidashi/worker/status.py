@@ -6,13 +6,17 @@ import sqlite3
 from datetime import datetime
 from typing import Any
 
+from hikidashi.capture.model_report import last_extraction
+from hikidashi.capture.withheld import withheld_count
 from hikidashi.config.engine import EngineChoice, resolve_engine
 from hikidashi.config.settings import Settings
 from hikidashi.config.workspace import Workspace
 from hikidashi.db.network import network_kind
 from hikidashi.drawer.candidates import waiting
 from hikidashi.drawer.reading import count_facts
+from hikidashi.errors import BadSettings, ModelFailure
 from hikidashi.model.cost import recent_spend
+from hikidashi.model.endpoint import make_endpoint
 from hikidashi.model.prompt_files import prompt_sources
 from hikidashi.processes import SYSTEM_PROCESSES, Processes
 from hikidashi.prompts.template import prompt_notices, replaced_prompts
@@ -39,7 +43,6 @@ def workspace_status(
 ) -> dict[str, Any]:
     """The JSON form; keys are stable. Reads only: no lock is taken and nothing is mended."""
     engine = resolve_engine(settings, "consolidation")
-    reader = resolve_engine(settings, "extraction")
     totals = StagingStore(workspace, connection, clock).totals()
     over = over_threshold(totals, settings, clock())
     claim = read_claim(workspace, clock=clock, processes=processes, max_seconds=settings.worker.max_seconds)
@@ -54,8 +57,7 @@ def workspace_status(
         "network_file_system": network_kind(workspace.home) or None,
         "engine": engine.name,
         "engine_reason": engine.reason,
-        "extraction_engine": reader.name,
-        "extraction_reason": reader.reason,
+        "extraction": _extraction(connection, settings),
         "staging": {
             "entries": totals.entries,
             "bytes": totals.bytes,
@@ -74,6 +76,26 @@ def workspace_status(
         "prompts": {"replaced": replaced_prompts(prompts), "notices": prompt_notices(prompts)},
         "read_only": {finding.path: f"line {finding.line}, {finding.code} {finding.message}" for finding in shut},
         "idle_reason": None if claim is not None and claim.alive else _idle_reason(totals, over, since, row, engine),
+    }
+
+
+def _extraction(connection: sqlite3.Connection, settings: Settings) -> dict[str, Any]:
+    """Who reads sessions, why, what stands in the way, and how the last reading by a model ended."""
+    reader = resolve_engine(settings, "extraction")
+    last = last_extraction(connection)
+    trouble = None
+    if reader.name != "rules":
+        try:
+            make_endpoint(settings)
+        except (BadSettings, ModelFailure) as exc:
+            trouble = str(exc)
+    return {
+        "engine": reader.name,
+        "reason": reader.reason,
+        "model": None if reader.name == "rules" else settings.memory.extraction_model,
+        "trouble": trouble,
+        "withheld": withheld_count(connection),
+        "last": None if last is None else last.to_dict(),
     }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hikidashi.config.settings import user_file
 from tests.support.command import hikidashi
 
 _PROBE = """
@@ -51,6 +52,14 @@ def test_no_command_loads_the_models_sdk_while_the_rules_engine_works(tmp_path: 
     loaded = _loaded(arguments, tmp_path)
     assert loaded & {"anthropic", "httpx"} == set()
     assert "rich.progress" not in loaded or arguments == ["extract"]
+
+
+@pytest.mark.parametrize("arguments", [["status"], ["extract"], ["cost"], ["init"]], ids=lambda line: line[0])
+def test_no_command_loads_the_models_sdk_while_there_is_nothing_to_ask(tmp_path: Path, arguments: list[str]) -> None:
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text('[memory]\nbase_url = "http://127.0.0.1:9"\n')
+    hikidashi("init", cwd=tmp_path)
+    assert _loaded(arguments, tmp_path) & {"anthropic", "httpx", "httpx2"} == set()
 
 
 _FAULT = """

@@ -20,8 +20,8 @@ RUN = {
     "entries", "operations", "commits", "turns", "tokens", "recovered", "notices",
 }  # fmt: skip
 STATUS = {
-    "workspace", "workspace_id", "network_file_system", "engine", "engine_reason", "extraction_engine",
-    "extraction_reason", "staging", "drawer", "models", "claim", "last_run", "paused_at",
+    "workspace", "workspace_id", "network_file_system", "engine", "engine_reason", "extraction",
+    "staging", "drawer", "models", "claim", "last_run", "paused_at",
     "unfinished_publication", "prompts", "read_only", "idle_reason",
 }  # fmt: skip
 STAGING = {"entries", "bytes", "pending", "invalid", "quarantined", "over_threshold", "batch_limit"}
@@ -71,12 +71,15 @@ def _all_commands() -> list[tuple[str, click.Command]]:
 
 
 def test_the_json_of_every_command_has_its_keys(project: Path) -> None:
-    made = _json("init", cwd=project, keys={"workspace", "id", "shared", "sessions", "key", "extracted"})
+    made = _json(
+        "init", cwd=project, keys={"workspace", "id", "shared", "sessions", "key", "expected_cost", "extracted"}
+    )
     assert set(made["sessions"]) == {"found", "bytes", "days"}
     assert made["sessions"]["found"] == 4
     assert made["extracted"] is None  # nobody said yes
     new = _json("status", cwd=project, keys=STATUS)
     assert set(new["staging"]) == STAGING
+    assert set(new["extraction"]) == {"engine", "reason", "model", "trouble", "withheld", "last"}
     assert set(new["models"]) == MODELS
     assert [set(budget) for budget in new["models"]["budgets"]] == [BUDGET] * 3
     cost = _json("cost", cwd=project, keys=COST)
@@ -84,7 +87,7 @@ def test_the_json_of_every_command_has_its_keys(project: Path) -> None:
         assert {span: set(found) for span, found in cost[owner].items()} == {"day": TOTALS, "days_30": TOTALS}
     assert (new["claim"], new["last_run"], new["idle_reason"]) == (None, None, "nothing is staged")
 
-    extracted = _json("extract", "--no-consolidate", cwd=project, keys=EXTRACT | {"consolidation"})
+    extracted = _json("extract", "--no-consolidate", cwd=project, keys=EXTRACT | {"expected_cost", "consolidation"})
     assert all(set(entry) == STAGED for entry in extracted["entries"])
     waiting = _json("status", cwd=project, keys=STATUS)
     assert waiting["staging"]["entries"] == len(extracted["entries"]) > 0
@@ -121,7 +124,7 @@ def test_the_json_of_every_command_has_its_keys(project: Path) -> None:
     assert _json("pause", cwd=project, keys={"workspace", "paused_at"})["paused_at"]
     assert "hikidashi resume" in _json("status", cwd=project, keys=STATUS)["idle_reason"]
     assert _json("consolidate", cwd=project, keys=RUN | {"runs"})["outcome"] == "idle"
-    assert _json("extract", cwd=project, keys=EXTRACT | {"consolidation"})["paused_since"]
+    assert _json("extract", cwd=project, keys=EXTRACT | {"expected_cost", "consolidation"})["paused_since"]
     assert _json("resume", cwd=project, keys={"workspace", "paused_at"})["paused_at"] is None
     trust = {"workspace", "kind", "moved_from", "adopted", "set_aside", "aside", "links", "refused_settings"}
     assert _json("trust", cwd=project, keys=trust)["kind"] == "already"

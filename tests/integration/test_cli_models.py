@@ -15,6 +15,7 @@ from hikidashi.config.settings import user_file
 from hikidashi.testing import FakeMessages, rate_limited, say, unauthorized
 from tests.support.command import Ran, hikidashi, put_demo_sessions
 from tests.support.readers import KEY, age_sessions, answer_about, claim, shown_to, use_model
+from tests.transcripts import Session
 
 EMPTY = say('{"activities": [], "facts": []}')
 CHOICE = "Use pnpm instead of npm."
@@ -74,7 +75,7 @@ def test_an_ambient_key_alone_makes_no_request_and_status_says_why(
         assert hikidashi(*arguments, cwd=project).code == 0
         status = hikidashi("status", cwd=project)
         assert "ANTHROPIC_API_KEY in the environment alone is no consent, and no request is made" in status.out
-        assert hikidashi("status", "--json", cwd=project).json["extraction_engine"] == "rules"
+        assert hikidashi("status", "--json", cwd=project).json["extraction"]["engine"] == "rules"
         assert fake.calls == []
     assert not user_file().exists()
     assert KEY not in status.out
@@ -210,6 +211,31 @@ def test_engine_rules_asks_no_model(older: Path) -> None:
         assert fake.calls == []
 
 
+def test_the_yes_of_an_agent_is_no_yes(older: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = next((home / ".claude").rglob("1-first-deploy.jsonl"))
+    monkeypatch.setenv("CLAUDECODE", "1")
+    with reading() as fake:
+        for arguments in (["--yes"], ["--yes", str(session)]):
+            ran = extract(older, *arguments)
+            assert ran.code == 14
+            assert "extract --yes" in ran.err
+            assert "in a terminal of your own" in ran.err
+        assert extract(older).code == 0
+        assert fake.calls == []
+        user_file().write_text(user_file().read_text() + "[gate]\nallow_agent = true\n")
+        assert extract(older, "--yes").code == 0
+        assert fake.requests
+
+
+def test_programs_are_told_what_it_would_cost(older: Path) -> None:
+    with reading():
+        expected = extract(older, "--json").json["expected_cost"]
+        assert set(expected) == {"sessions", "bytes", "tokens", "requests", "model", "micro_usd", "agreed"}
+        assert (expected["sessions"], expected["agreed"]) == (4, False)
+        assert extract(older, "--json", "--yes").json["expected_cost"] == {**expected, "agreed": True}
+        assert extract(older, "--json").json["expected_cost"] is None
+
+
 def test_a_paused_workspace_asks_nothing(older: Path) -> None:
     hikidashi("pause", cwd=older)
     with reading() as fake:
@@ -254,6 +280,16 @@ def test_without_any_extraction_show_says_what_to_do(older: Path) -> None:
     assert hikidashi("show", "01ARZ3NDEKTSV4RRFFQ69G5FAV", cwd=older).code == 2
 
 
+def test_status_tells_how_the_last_reading_went(older: Path) -> None:
+    with reading():
+        extract(older, "--yes")
+        status = hikidashi("status", cwd=older)
+        found = hikidashi("status", "--json", cwd=older).json["extraction"]
+    assert "claude-haiku-5-5, beside the rules" in status.out
+    assert "claude-haiku-5-5 read 4 sessions in" in status.out
+    assert (found["model"], found["trouble"], found["last"]["outcome"]) == ("claude-haiku-5-5", None, "done")
+
+
 # -- trouble
 
 
@@ -280,6 +316,8 @@ def test_a_missing_key_is_said_and_the_rules_read_all_the_same(older: Path) -> N
     assert ran.code == 11
     assert "NOBODY_SET_THIS, which is not set here" in ran.out
     assert "Read 4 session files" in ran.out
+    assert "it cannot be asked: " in hikidashi("status", cwd=older).out
+    assert "NOBODY_SET_THIS, which is not set here" in extract(older).out, "also where nothing is to be asked"
 
 
 def test_a_spent_budget_has_its_own_code(older: Path) -> None:
@@ -305,6 +343,36 @@ def test_settings_that_cannot_work_end_the_command_before_anything_is_read(older
     ran = extract(older, "--yes")
     assert (ran.code, ran.out) == (6, "")
     assert "secret" not in ran.err
+
+
+def test_no_file_and_no_output_holds_the_key(
+    project: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Through consent, work and failure, over all commands that touch a model."""
+    age_sessions(home)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    lines = (["init", "--use-key", "--yes"], ["ping"], ["extract", "--yes"], ["show", "extraction"], ["cost"])
+    said = ""
+    for key, then in ((KEY, None), (None, unauthorized(f"invalid key {KEY}"))):
+        with FakeMessages(honest if then is None else [], then=then, key=key) as fake:
+            use_model(fake, 'api_key_variable = "ANTHROPIC_API_KEY"')
+            for line in (*lines, ["status"]):
+                for more in ([], ["--json"]):
+                    ran = hikidashi(*line, *more, cwd=project)
+                    said += ran.out + ran.err
+            assert fake.requests
+            assert all(call.headers for call in fake.requests)
+        session = Session(cwd=str(project.resolve()), name="another")  # so that there is something to ask again
+        session.user("Keep bun out of this repository, the build server does not have it.")
+        session.says("Understood.")
+        session.write(next((home / ".claude").rglob("4-*.jsonl")).with_name("5-another.jsonl"))
+    assert KEY not in said
+    files = [file for folder in (home, tmp_path) for file in folder.rglob("*") if file.is_file()]
+    assert {"workspace.sqlite", "global.sqlite", "config.toml"} <= {file.name for file in files}
+    assert "the key was not accepted" in said
+    assert "1 decision staged" in said
+    assert not [file for file in files if KEY.encode() in file.read_bytes()]
 
 
 def test_consolidation_by_a_model_names_the_engine_there_is(older: Path) -> None:
