@@ -29,9 +29,8 @@ def tokens_text(form: Mapping[str, Any]) -> str:
     parts = [f"{form['input_tokens']:,} in", f"{form['output_tokens']:,} out"]
     if form["cache_read_tokens"] or form["cache_write_tokens"]:
         parts.append(f"{form['cache_read_tokens']:,} from the cache, {form['cache_write_tokens']:,} into it")
-    known = sum(form[name] for name in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"))
-    if form["counted_tokens"] > known:
-        parts.append(f"{form['counted_tokens'] - known:,} reserved")
+    if form["reserved_tokens"]:
+        parts.append(f"{form['reserved_tokens']:,} reserved")
     return ", ".join(parts)
 
 

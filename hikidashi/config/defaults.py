@@ -164,7 +164,7 @@ SETTINGS: Final = (
         unit="tokens in 24 hours",
         minimum=0,
         maximum=1_000_000_000_000,
-        doc="All workspaces together may use this many tokens, cached ones included, in any 24 hours.",
+        doc="All workspaces together may use this many tokens (ten read from the cache count as one) in any 24 hours.",
     ),
     Setting(
         name="memory.day_usd",
@@ -271,7 +271,8 @@ SETTINGS: Final = (
         minimum=0,
         maximum=1_000_000_000_000,
         budget=True,
-        doc="Tokens that one run may use at a model, cached ones included: an extraction or a consolidation.",
+        doc="Tokens that one run (an extraction, a consolidation) may use at a model; ten read from the cache count as "
+        "one.",
     ),
     Setting(
         name="worker.day_tokens",
@@ -280,7 +281,7 @@ SETTINGS: Final = (
         minimum=0,
         maximum=1_000_000_000_000,
         budget=True,
-        doc="Tokens that this workspace may use in any 24 hours, cached ones included.",
+        doc="Tokens that this workspace may use in any 24 hours (ten read from the cache count as one).",
     ),
     Setting(
         name="worker.max_coalesced_runs",

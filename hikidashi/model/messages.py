@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
 __all__ = [
+    "CACHE_READS_PER_TOKEN",
     "PHASES",
     "Answer",
     "Asker",
@@ -29,6 +30,9 @@ Block = dict[str, Any]
 Phase = Literal["extraction", "integration", "clean-up", "ping"]
 PHASES: Final = ("extraction", "integration", "clean-up", "ping")
 
+#: Tokens read from the cache that budgets count as one.
+CACHE_READS_PER_TOKEN: Final = 10
+
 Effort = Literal["low", "medium", "high"]
 
 #: Why the model stopped. Other servers send others; they are kept as they are.
@@ -47,8 +51,17 @@ class Usage:
 
     @property
     def total(self) -> int:
-        """All tokens: what budgets count."""
+        """All tokens."""
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+    @property
+    def counted(self) -> int:
+        """What budgets count: one for each token, and one for ten that were read from the cache.
+
+        Servers charge about a tenth for those; counted whole, a conversation of many turns over one prefix would
+        use up a budget while it costs next to nothing.
+        """
+        return self.total - self.cache_read_tokens + -(-self.cache_read_tokens // CACHE_READS_PER_TOKEN)
 
     def __add__(self, other: Usage) -> Usage:
         """Tokens of several requests together."""

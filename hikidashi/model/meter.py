@@ -74,7 +74,7 @@ class ClosedRequest:
     @property
     def tokens(self) -> int:
         """What budgets count of it."""
-        return self.ticket.reserved_tokens if self.usage is None else self.usage.total
+        return self.ticket.reserved_tokens if self.usage is None else self.usage.counted
 
 
 @dataclass(slots=True, kw_only=True)

@@ -57,6 +57,8 @@ class Totals:
     cache_write_tokens: int = 0
     #: What budgets count: unknown usage as it was reserved.
     counted_tokens: int = 0
+    #: Of those, what is reserved: for requests on their way, and where nobody knows the usage.
+    reserved_tokens: int = 0
     #: Micro-dollars, as far as they are known; None when of no request.
     cost_micros: int | None = None
     #: Requests whose cost nobody knows.
@@ -81,6 +83,7 @@ class Totals:
             "cache_read_tokens": self.cache_read_tokens,
             "cache_write_tokens": self.cache_write_tokens,
             "counted_tokens": self.counted_tokens,
+            "reserved_tokens": self.reserved_tokens,
             "cost_micro_usd": self.cost_micros,
             "unknown_cost": self.unknown_cost,
             "seconds": round(self.seconds, 3),
@@ -151,7 +154,7 @@ def close(
         "output_tokens": usage.output_tokens if usage else None,
         "cache_read_tokens": usage.cache_read_tokens if usage else None,
         "cache_write_tokens": usage.cache_write_tokens if usage else None,
-        "counted_tokens": usage.total if usage else None,
+        "counted_tokens": usage.counted if usage else None,
         "cost_micros": cost if usage else None,
     }
     with transaction(connection):

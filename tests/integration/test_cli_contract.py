@@ -40,7 +40,8 @@ COST = {
 }  # fmt: skip
 TOTALS = {
     "requests", "failed", "running", "lost", "input_tokens", "output_tokens", "cache_read_tokens",
-    "cache_write_tokens", "counted_tokens", "cost_micro_usd", "unknown_cost", "seconds", "first_at", "last_at",
+    "cache_write_tokens", "counted_tokens", "reserved_tokens", "cost_micro_usd", "unknown_cost", "seconds",
+    "first_at", "last_at",
 }  # fmt: skip
 COMMIT = {"id", "parent", "author", "at", "subject", "body", "trailers", "files"}
 #: `ping`; what is in them, tests/integration/test_model_ping.py says.
