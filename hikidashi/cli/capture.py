@@ -151,9 +151,17 @@ def show_extraction(report: ExtractReport) -> None:
         say(f"… and {len(report.new) - len(shown)} more")
     if report.queued:
         say("Another extraction is at work here; it takes the sessions of this call too.")
-        return
-    _show_counts(report)
-    _show_candidates(report)
+    else:
+        _show_counts(report)
+        _show_candidates(report)
+        _show_trouble(report)
+    if report.model is not None:
+        show_reading(report.model.to_dict())
+    if report.withheld:
+        note(withheld_line(report.withheld))
+
+
+def _show_trouble(report: ExtractReport) -> None:
     skipped = sum(report.skipped.values())
     if skipped:
         reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(report.skipped.items()))
@@ -161,10 +169,6 @@ def show_extraction(report: ExtractReport) -> None:
     for result in report.results:
         if result.error:
             note(f"{plain(str(result.path))}: {result.error}")
-    if report.model is not None:
-        show_reading(report.model.to_dict())
-    if report.withheld:
-        note(withheld_line(report.withheld))
 
 
 def _show_counts(report: ExtractReport) -> None:

@@ -97,6 +97,14 @@ def expected_text(expected: ExpectedCost) -> str:
     return f"{amount(expected.sessions, 'session')}, about {_rounded(expected.tokens):,} tokens, {cost}"
 
 
+def _most(here: Opened, expected: ExpectedCost) -> str:
+    """The budgets that hold it."""
+    tokens = f"{min(here.settings.worker.day_tokens, here.settings.memory.day_tokens):,} tokens in 24 hours"
+    if expected.micro_usd is None:
+        return tokens
+    return f"${here.settings.memory.day_usd:,.2f} or {tokens}"
+
+
 def _rounded(number: int) -> int:
     """Two figures that count, rounded up: more would look as if they were known."""
     step = int(10 ** max(0, len(str(number)) - 2))
@@ -140,7 +148,7 @@ def agreed_to_read(
     text = expected_text(expected)
     if not quiet:
         say(f"{expected.model} has not read {text}.")
-        say(f"It stops at ${here.settings.memory.day_usd:,.2f} in 24 hours and goes on the next day.")
+        say(f"It stops at {_most(here, expected)} and goes on with a later extraction.")
     them = "it" if expected.sessions == 1 else "them"
     if yes:
         only_person(here.settings, "extract", "--yes", *map(str, paths or ()))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, cast
@@ -12,7 +14,16 @@ from hikidashi.config.folders import shown
 from hikidashi.config.settings import Settings, expected, user_file
 from hikidashi.errors import UsageError
 
-__all__ = ["AMBIENT_KEY", "CONSENTS", "EngineChoice", "EngineName", "EnginePhase", "consent", "resolve_engine"]
+__all__ = [
+    "AMBIENT_KEY",
+    "CONSENTS",
+    "EngineChoice",
+    "EngineName",
+    "EnginePhase",
+    "consent",
+    "exposed_key",
+    "resolve_engine",
+]
 
 EngineName = Literal["rules", "anthropic"]
 
@@ -39,6 +50,20 @@ class EngineChoice:
 def consent(settings: Settings) -> str:
     """The first of `CONSENTS` that is set; '' when none is."""
     return next((name for name in CONSENTS if _text(settings, name)), "")
+
+
+def exposed_key(settings: Settings) -> str:
+    """What to do about a key in the user's file that other users of this machine can read; '' when none can."""
+    path = user_file()
+    if os.name == "nt" or not _text(settings, "memory.api_key") or settings.origin("memory.api_key").startswith("$"):
+        return ""
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # it was read a moment ago; who may read it now is not known
+        return ""
+    if not mode & (stat.S_IRGRP | stat.S_IROTH):
+        return ""
+    return f"others can read the key in {shown(path)}: run `chmod 600 {shlex.quote(str(path))}`"
 
 
 def _text(settings: Settings, name: str) -> str:

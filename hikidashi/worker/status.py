@@ -8,7 +8,7 @@ from typing import Any
 
 from hikidashi.capture.model_report import last_extraction
 from hikidashi.capture.withheld import withheld_count
-from hikidashi.config.engine import EngineChoice, resolve_engine
+from hikidashi.config.engine import EngineChoice, exposed_key, resolve_engine
 from hikidashi.config.settings import Settings
 from hikidashi.config.workspace import Workspace
 from hikidashi.db.network import network_kind
@@ -94,6 +94,7 @@ def _extraction(connection: sqlite3.Connection, settings: Settings) -> dict[str,
         "reason": reader.reason,
         "model": None if reader.name == "rules" else settings.memory.extraction_model,
         "trouble": trouble,
+        "exposed_key": exposed_key(settings) or None,
         "withheld": withheld_count(connection),
         "last": None if last is None else last.to_dict(),
     }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hikidashi.config.settings import user_file
-from hikidashi.testing import FakeMessages
+from hikidashi.testing import FakeMessages, say, turn
 from tests.acceptance.terminal import Terminal
 from tests.support.command import hikidashi, put_demo_sessions
 from tests.support.readers import KEY, age_sessions, answer_about, use_model
@@ -88,3 +90,30 @@ def test_extract_asks_before_it_spends_and_shows_how_far_it_is(project: Path) ->
         assert terminal.close() == 0
         assert "claude-haiku-5-5 reads" in terminal.text
         assert fake.requests
+
+
+def test_ctrl_c_in_the_middle_of_an_answer_keeps_what_was_read(project: Path) -> None:
+    """The next extraction goes on there, without another yes."""
+    stalled = turn(say("nothing yet"), wait=30)
+
+    def model(body: dict[str, Any]) -> Any:
+        return stalled if "search page" in str(body["messages"]) else answer_about(body, "Use pnpm instead of npm.")
+
+    with FakeMessages(model) as fake:
+        use_model(fake)
+        hikidashi("init", cwd=project)
+        terminal = Terminal(["extract", "--yes"], project, columns=160)
+        deadline = time.monotonic() + 30
+        while not any("search page" in str(call.body) for call in fake.requests):
+            assert time.monotonic() < deadline, terminal.text
+            time.sleep(0.02)
+        terminal.type("\x03")
+        assert terminal.close(pressing="\x03") == 130
+        assert "stopped; run the same command again to go on" in terminal.text
+        assert "running" in hikidashi("show", "extraction", cwd=project).out
+        assert len(fake.requests) >= 2
+    with FakeMessages(lambda body: answer_about(body, "Use pnpm instead of npm.")) as again:
+        use_model(again)
+        ran = hikidashi("extract", cwd=project)
+        assert (ran.code, again.requests != []) == (0, True)
+        assert len(again.requests) < 4, "what was answered is not asked again"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from hikidashi.config.engine import EnginePhase, resolve_engine
+from hikidashi.config.engine import EnginePhase, exposed_key, resolve_engine
 from hikidashi.config.settings import load_settings, user_file
 from hikidashi.errors import BadSettings, UsageError
 
@@ -65,6 +67,26 @@ def test_a_server_from_the_environment_counts_and_is_named_as_such() -> None:
     settings = load_settings(None, environ={"HIKIDASHI_MEMORY_BASE_URL": "http://localhost:8080"})
     choice = resolve_engine(settings, "extraction", environ={})
     assert (choice.name, "$HIKIDASHI_MEMORY_BASE_URL" in choice.reason) == ("anthropic", True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
+@pytest.mark.parametrize(
+    ("text", "mode", "exposed"),
+    [
+        (f'api_key = "{SECRET}"', 0o644, True),
+        (f'api_key = "{SECRET}"', 0o640, True),
+        (f'api_key = "{SECRET}"', 0o600, False),
+        (NAMED, 0o644, False),
+        ("", 0o644, False),
+    ],
+)
+def test_a_key_that_others_can_read_is_told_with_the_mend(text: str, mode: int, exposed: bool) -> None:
+    write(text)
+    user_file().chmod(mode)
+    said = exposed_key(load_settings(None, environ={}))
+    assert (f"`chmod 600 {user_file()}`" in said) == exposed
+    assert SECRET not in said
+    assert not exposed_key(load_settings(None, environ={"HIKIDASHI_MEMORY_API_KEY": SECRET}))
 
 
 def test_an_unknown_engine_is_a_usage_error() -> None:
