@@ -32,7 +32,6 @@ class CountingAsker:
 
     def ask(self, request: Request, *, phase: Phase) -> Answer:
         """See `Asker.ask`."""
-        self._report.requests += 1
         answer = self._asker.ask(request, phase=phase)
         self._report.answered(answer.usage)
         return answer

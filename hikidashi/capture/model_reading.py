@@ -290,10 +290,12 @@ class _Pass:
                     self._handled.add((path, named))
                 else:  # gone before we look, so that what arrives meanwhile is seen
                     self._dequeue(path, named)
-                    self._read_files(self._own(model_since(self.connection)))
+                    switched_on = model_since(self.connection)
+                    if switched_on is not None:
+                        self._read_files(self._own(switched_on))
         self._read_left()
 
-    def _own(self, since: datetime | None) -> list[_Work]:
+    def _own(self, since: datetime) -> list[_Work]:
         return [_Work(host, file, False) for host, file in own_sessions(self.workspace, since) if not file.sidechain]
 
     def _read_files(self, files: Iterable[_Work]) -> None:

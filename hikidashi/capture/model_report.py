@@ -32,6 +32,8 @@ _SQL: Final = queries("model_reading")
 #: Dropped claims that a report shows of each reason, and passages that it names; all of them are counted.
 _SAMPLES: Final = 5
 _NAMED: Final = 50
+#: Passes without an answer whose rows are kept: a key that is refused makes one at every session's end.
+_VAIN_KEPT: Final = 100
 #: Characters of a sample.
 _SAMPLE_LENGTH: Final = 300
 
@@ -95,8 +97,8 @@ class ModelReport:
     chunks: int = 0
     failed_chunks: int = 0
     pieces: int = 0
+    #: Requests that were answered, and their tokens; what failed is in the ledger.
     requests: int = 0
-    #: Of requests that were answered; what failed is in the ledger.
     usage: Usage = field(default_factory=Usage)
     #: Kind of activity -> new entries, and the entries.
     entries: dict[str, int] = field(default_factory=dict)
@@ -147,6 +149,7 @@ class ModelReport:
 
     def answered(self, usage: Usage) -> None:
         """Count one answered request."""
+        self.requests += 1
         total = self.usage
         self.usage = Usage(
             input_tokens=total.input_tokens + usage.input_tokens,
@@ -188,7 +191,7 @@ class ModelReport:
     # -- its row
 
     def start(self, connection: sqlite3.Connection) -> None:
-        """Make the row; own transaction."""
+        """Make the row, and let go of old ones of passes that brought nothing; own transaction."""
         values = {
             "run_id": self.run_id,
             "model": self.model,
@@ -197,6 +200,7 @@ class ModelReport:
         }
         with transaction(connection):
             connection.execute(_SQL["start_extraction"], values)
+            connection.execute(_SQL["drop_vain_extractions"], {"keep": _VAIN_KEPT})
 
     def note(self, connection: sqlite3.Connection) -> None:
         """Save how far it came, in the CALLER's transaction."""

@@ -168,7 +168,7 @@ class SessionReading:
 
     def _read_events(self) -> None:
         reader, report, shown = self._reader, self._read, self._reader.shown
-        taken, last, number = 0, -1, 0
+        taken, before_line, last, number = 0, 0, -1, 0
         events = self._host.events(
             self._file.path,
             start=self._begun.position,
@@ -178,11 +178,13 @@ class SessionReading:
         )
         for event in events:
             before = report.position
-            number = number + 1 if before.offset == last else 0
-            last = before.offset
+            if before.offset == last:
+                number += 1
+            else:  # keys are added a line at once, before its first event is told
+                last, number, before_line = before.offset, 0, taken
             self._note(event)
             if self._named or reader.belonging.holds(event.cwd):
-                self._take(event, before, number, taken)
+                self._take(event, before, number, before_line)
             else:
                 self._mark = replace(self._mark, passed=True)
                 shown.forget(taken - self._committed)  # it counts where it belongs, or when it is asked for

@@ -188,6 +188,9 @@ def test_a_halved_chunk_is_gone_on_with_where_it_was(tmp_path: Path) -> None:
             assert len(reports) < 30
         assert sum(report.passed_over for report in reports) == 1
         assert len(reading.shown) == len(set(reading.shown)) == 31
+        sizes = [len(chunk) for chunk in reading.asked]
+        assert max(sizes[2:]) < 32  # the whole chunk was asked for once, and once more after the first budget ended
+        assert len(sizes) <= 2 * (5 + 3 + 5)
 
 
 def test_a_prompt_of_two_megabytes_is_read_whole(tmp_path: Path) -> None:
@@ -275,3 +278,65 @@ def test_progress_comes_to_all_bytes(tmp_path: Path) -> None:
     assert told == sorted(told)
     assert {one[2] for one in told} == {total}
     assert [one[0] for one in told] == list(range(len(told)))
+
+
+def test_many_that_cannot_be_read_among_many_that_can(tmp_path: Path) -> None:
+    """Each is passed over: as long as the model answers in between, it is not the model that fails."""
+    session = Session(name="first", cwd="/home/ann/shop")
+    for turn in range(120):
+        session.user(f"the poisoned prompt {turn}" if turn % 10 == 9 else f"prompt {turn}")
+    path = session.write(tmp_path / "first.jsonl")
+
+    def poisoned(chunk: Chunk) -> ModelFailure | None:
+        bad = any("poisoned" in piece.text for piece in chunk.pieces)
+        return ModelFailure("no", kind="content") if bad else None
+
+    reading = Reading(fails=poisoned)
+    with hall(tmp_path / "shop", HIKIDASHI_CAPTURE_CHUNK_TOKENS="100000") as here:
+        report = here.read(path, by=reading)
+        assert (report.outcome, report.passed_over, report.pieces) == ("done", 12, 108)
+        assert report.failed_chunks > 20
+
+
+def test_many_events_of_one_line_are_parted_between_chunks(tmp_path: Path) -> None:
+    """A line of many calls' results: a reading that ends in the middle of it goes on in the middle of it."""
+    session = Session(name="parallel", cwd="/home/ann/shop")
+    calls = [session.bash(f"make part-{number}") for number in range(150)]
+    session.user([{"type": "tool_result", "tool_use_id": call, "content": f"made {call}" * 20} for call in calls])
+    session.user("thanks")
+    path = session.write(tmp_path / "parallel.jsonl")
+    reading = Reading()
+
+    def fails(chunk: Chunk) -> ModelFailure | None:
+        if len(reading.asked) % 2 == 0:
+            raise BudgetSpent("spent")
+        return None
+
+    reading.fails = fails
+    with hall(tmp_path / "shop") as here:
+        reports = [here.read(path, by=reading)]
+        while reports[-1].outcome == "budget":
+            reports.append(here.read(by=reading))
+        assert len(reports) > 4
+        assert reading.shown == whole(tmp_path, path)
+        assert len(set(reading.shown)) == len(reading.shown) == 151
+
+
+def test_a_copy_that_comes_before_the_rest_of_its_session(tmp_path: Path) -> None:
+    session = talk("first", 60, cwd="/home/ann/shop", words="with some words more")
+    path = session.write(tmp_path / "first.jsonl")
+    session.user("and in the copy this is new")
+    copy = session.write(tmp_path / "resumed.jsonl")
+    reading = Reading()
+
+    def fails(chunk: Chunk) -> ModelFailure | None:
+        if len(reading.asked) == 3:
+            raise BudgetSpent("spent")
+        return None
+
+    reading.fails = fails
+    with hall(tmp_path / "shop") as here:
+        assert here.read(path, by=reading).outcome == "budget"
+        assert 0 < len(reading.shown) < 120
+        assert here.read(copy, by=reading).outcome == "done"
+        assert len(reading.shown) == len(set(reading.shown)) == 121

@@ -54,6 +54,10 @@ INSERT INTO extractions (run_id, model, outcome, started_at, report)
 VALUES (:run_id, :model, 'running', :started_at, :report)
 ON CONFLICT (run_id) DO UPDATE SET outcome = 'running';
 
+-- name: drop_vain_extractions
+DELETE FROM extractions WHERE answered = 0 AND outcome <> 'running' AND run_id NOT IN (
+    SELECT run_id FROM extractions WHERE answered = 0 ORDER BY started_at DESC, run_id DESC LIMIT :keep);
+
 -- name: note_extraction
 UPDATE extractions SET answered = :answered, report = :report WHERE run_id = :run_id;
 
