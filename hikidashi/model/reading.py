@@ -95,13 +95,11 @@ class AnswerReader:
         if not isinstance(message, dict):
             raise BadEvent("a message is no object")
         self.started = True
-        self.model = message["model"] if isinstance(message.get("model"), str) else ""
+        self.model = _text(message, "model")
         self._count(message.get("usage"))
 
     def _stop(self, delta: Block) -> None:
-        reason = delta.get("stop_reason")
-        if isinstance(reason, str):
-            self.stop_reason = reason
+        self.stop_reason = _text(delta, "stop_reason") or self.stop_reason
 
     def _delta(self, index: int, delta: Block) -> None:
         name = _FIELD_OF_DELTA.get(str(delta.get("type")))
@@ -135,7 +133,7 @@ class AnswerReader:
                     {"type": "thinking", "thinking": block.text("thinking"), "signature": block.text("signature")}
                 )
             elif kind == "redacted_thinking":
-                found.append(dict(block.start))
+                found.append(_without_halves(block.start))
         return tuple(found)
 
     @property
@@ -162,18 +160,17 @@ class AnswerReader:
         """Blocks of other kinds, counted by kind."""
         counted: dict[str, int] = {}
         for block in self._blocks.values():
-            kind = str(block.start.get("type"))
+            kind = _text(block.start, "type") or "?"
             if kind not in _KEPT:
                 counted[kind] = counted.get(kind, 0) + 1
         return counted
 
     def _call(self, block: _Block) -> Block:
         place = next(index for index, other in self._blocks.items() if other is block)
-        name, given = block.start.get("name"), block.start.get("id")
         return {
             # Servers that leave the ID out take any, as long as the result names the same one.
-            "id": given if isinstance(given, str) and given else f"toolu_{place}",
-            "name": name if isinstance(name, str) else "",
+            "id": _text(block.start, "id") or f"toolu_{place}",
+            "name": _text(block.start, "name"),
             "input": _input(block) or {},
         }
 
@@ -198,6 +195,12 @@ def _without_halves(value: Any) -> Any:
     return value
 
 
+def _text(holder: Block, name: str) -> str:
+    """The text of that name; '' where there is none."""
+    value = holder.get(name)
+    return _paired(value) if isinstance(value, str) else ""
+
+
 def _is(block: _Block, kind: str) -> bool:
     return block.start.get("type") == kind
 
@@ -206,7 +209,7 @@ def _input(block: _Block) -> dict[str, Any] | None:
     raw = block.text("partial_json")
     if not raw.strip():  # a call without arguments, or one whose arguments came with its first event
         given = block.start.get("input", {})
-        return given if isinstance(given, dict) else None
+        return _without_halves(given) if isinstance(given, dict) else None
     try:
         read = json.loads(raw)
         return _without_halves(read) if isinstance(read, dict) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -179,3 +179,30 @@ def test_an_error_that_a_caller_handles_is_no_part_of_what_went_wrong_here() -> 
         with pytest.raises(ModelFailure, match="cannot be reached") as caught:
             client.ask(request(), phase="ping")
     assert caught.value.kind == "network"
+
+
+def test_a_schema_is_sent_in_the_part_of_json_schema_that_the_api_knows() -> None:
+    from hikidashi.capture.answers import answer_schema
+
+    fake = FakeMessages(["ok", "ok"])
+    client = make_client(fake)
+    schema = answer_schema()
+    for _ in range(2):
+        client.ask(request(schema=schema), phase="extraction")
+    sent = [(call.body or {})["output_config"]["format"] for call in fake.requests]
+    assert sent[0] == sent[1]  # the same bytes: they stand in the server's cache
+    assert schema == answer_schema()  # and the caller's own stays as it is
+    assert sent[0]["type"] == "json_schema"
+    known = {"type", "properties", "items", "required", "enum", "const", "anyOf", "allOf", "$ref", "$defs", "description",
+             "additionalProperties", "title", "format", "minItems", "schema"}  # fmt: skip
+    for holder in _schemas(sent[0]["schema"]):
+        assert set(holder) <= known
+        assert holder.get("type") != "object" or holder["additionalProperties"] is False
+
+
+def _schemas(schema: Any) -> Iterator[dict[str, Any]]:
+    yield schema
+    inner = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values(), *schema.get("anyOf", ())]
+    inner += [schema["items"]] if "items" in schema else []
+    for one in inner:
+        yield from _schemas(one)
