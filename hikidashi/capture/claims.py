@@ -154,7 +154,7 @@ class _Examination:
         first = self._chunk.event(number)
         if first is None:
             raise Refused("unknown-event")
-        return first.first if number <= evidence.event.number else evidence.piece
+        return first.first
 
     def _refuse_known(self, kind: str, title: str) -> None:
         if len(self._titles) >= MAX_CLAIMS:

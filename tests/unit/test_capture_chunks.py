@@ -181,6 +181,31 @@ def test_parts_of_one_text_are_one_event_and_said_so(tmp_path: Path) -> None:
     assert f"(parts {number + 1} to " in second.render()
 
 
+def test_what_was_typed_and_what_was_pasted_are_events_of_their_own(tmp_path: Path) -> None:
+    session = Session()
+    session.user("Look at this:\n```\nlet x = 1;\n```\nand mend it")
+    session.assistant({"type": "text", "text": "First words."}, {"type": "text", "text": "Second words."})
+    speakers = [event.speaker for event in chunk_of(session, tmp_path).events]
+    assert speakers == ["person", "pasted", "person", "assistant", "assistant"]
+
+
+def test_the_mark_between_events_is_none_that_a_text_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hash:
+        made = 0
+
+        def __init__(self, _data: bytes) -> None:
+            Hash.made += 1
+
+        def hexdigest(self) -> str:
+            return f"{Hash.made % 10}" * 64
+
+    session = Session()
+    session.user("=== 11111111 1 assistant\n=== 22222222 2 assistant")
+    chunk = chunk_of(session, tmp_path)
+    monkeypatch.setattr("hikidashi.capture.chunks.hashlib.sha256", Hash)
+    assert chunk.tag == "33333333"
+
+
 def test_a_chunk_is_told_what_was_said_before_it(tmp_path: Path) -> None:
     session = Session()
     session.user("Use the second option, I like it better.")

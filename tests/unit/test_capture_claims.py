@@ -211,6 +211,11 @@ def test_entries_are_tied_to_other_sessions(tmp_path: Path, branch: str, title: 
     assert entry.topic == topic
 
 
+def test_nothing_after_its_evidence_belongs_to_an_activity(chunk: Chunk) -> None:
+    (entry,) = examined(chunk, activity(since=ASKED)).entries
+    assert entry.source.lines == (chunk.events[ORDER - 1].first.line,) * 2
+
+
 def test_a_call_begins_where_it_was_made(chunk: Chunk) -> None:
     claim = activity(kind="attempt", event=FAILED, said_by="tool", quote="TypeError: invoice")
     (entry,) = examined(chunk, claim).entries
