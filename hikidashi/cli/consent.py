@@ -109,8 +109,8 @@ def _asked(settings: Settings, price: Callable[[], str], environ: Mapping[str, s
         return False
     memory = settings.memory
     say(
-        f"{AMBIENT_KEY} is set here. Hikidashi uses it only if you say so: then {memory.extraction_model} reads your "
-        f"sessions, which are sent to Anthropic without the secrets that are recognised in them."
+        f"{AMBIENT_KEY} is set here. Hikidashi uses it only if you say so. Then {memory.extraction_model} reads your "
+        "sessions in all your workspaces: they are sent to Anthropic, without the secrets that are recognised in them."
     )
     say(f"{price()} All of it together is stopped at ${memory.day_usd:,.2f} in 24 hours (memory.day_usd).")
     return confirmed("Use this key?", yes=False, default=False)

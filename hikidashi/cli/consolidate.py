@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
 import click
 
 from hikidashi.cli.context import Opened, opened
-from hikidashi.cli.output import amount, emit_json, json_option, say
+from hikidashi.cli.output import amount, emit_json, json_option, say, working
 from hikidashi.cli.runs import show_run
 from hikidashi.config.engine import resolve_engine
 from hikidashi.staging.pause import paused_since
@@ -42,7 +39,7 @@ def consolidate_command(
     with opened() as here:
         choice = resolve_engine(here.settings, "consolidation", engine_name)
         factory = engine_factory(choice.name, here.settings)
-        with _working("Consolidating", quiet=as_json or automatic):
+        with working("Consolidating", quiet=as_json or automatic):
             report = consolidate(
                 here.workspace,
                 here.settings,
@@ -58,19 +55,6 @@ def consolidate_command(
     else:
         _show(report, here, clean_up=clean_up, paused=paused)
     ctx.exit(report.exit_code)
-
-
-@contextlib.contextmanager
-def _working(what: str, *, quiet: bool) -> Iterator[None]:
-    """A moving line on standard error while the block runs, if that is a terminal."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield
-        return
-    with console.status(f"{what} ..."):
-        yield
 
 
 def _show(report: ConsolidateReport, here: Opened, *, clean_up: bool, paused: bool) -> None:

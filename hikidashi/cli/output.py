@@ -10,7 +10,7 @@ import contextlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -34,6 +34,7 @@ __all__ = [
     "size",
     "table",
     "warn",
+    "working",
     "yes_option",
 ]
 
@@ -210,6 +211,19 @@ def size(count: int) -> str:
             return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.1f} {unit}"
         value /= 1000
     return f"{value:.1f} GB"
+
+
+@contextlib.contextmanager
+def working(what: str, *, quiet: bool) -> Iterator[None]:
+    """A moving line on standard error while the block runs, if that is a terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield
+        return
+    with console.status(f"{what} ..."):
+        yield
 
 
 def shown_time(text: str) -> str:

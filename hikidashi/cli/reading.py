@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from hikidashi.cli.context import Opened, only_person
-from hikidashi.cli.output import amount, confirmed, note, say
+from hikidashi.cli.output import amount, confirmed, note, say, working
 from hikidashi.config.engine import resolve_engine
 from hikidashi.drawer.person import find_agent
 from hikidashi.errors import ModelFailure, UsageError
@@ -76,14 +76,17 @@ def model_in_use(here: Opened, engine: str | None = None) -> Iterator[ModelInUse
         yield ModelInUse(asker=client, run_id=run_id)
 
 
-def price_of(here: Opened, *, paths: Sequence[Path] | None = None, since: datetime | None = None) -> ExpectedCost:
+def price_of(
+    here: Opened, *, paths: Sequence[Path] | None = None, since: datetime | None = None, quiet: bool = False
+) -> ExpectedCost:
     """What it would take to have a model read `paths`, or the sessions from before it was switched on.
 
     Nothing is sent for it. Raises as `expected_cost` does.
     """
     from hikidashi.capture.back_fill import expected_cost
 
-    return expected_cost(here.workspace, here.settings, here.connection, paths=paths, since=since)
+    with working("Working out what a model would cost", quiet=quiet):  # some seconds for long sessions
+        return expected_cost(here.workspace, here.settings, here.connection, paths=paths, since=since)
 
 
 def expected_text(expected: ExpectedCost) -> str:
@@ -142,7 +145,7 @@ def agreed_to_read(
         return Agreement()
     if model.failure is not None and paths is None:
         return Agreement(agreed=yes)  # no question about a price that nobody can be asked to pay
-    expected = price_of(here, paths=paths, since=since)
+    expected = price_of(here, paths=paths, since=since, quiet=quiet)
     if not expected.sessions:
         return Agreement()
     text = expected_text(expected)

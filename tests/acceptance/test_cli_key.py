@@ -30,7 +30,7 @@ def project(tmp_path: Path, home: Path) -> Path:
 def test_the_question_names_price_and_cap_and_bare_enter_is_no(project: Path) -> None:
     terminal = Terminal(["init"], project, columns=200, environment=HAS_KEY)
     terminal.wait_for("Use this key? [y/N]")
-    assert "ANTHROPIC_API_KEY is set here. Hikidashi uses it only if you say so" in terminal.text
+    assert "ANTHROPIC_API_KEY is set here. Hikidashi uses it only if you say so." in terminal.text
     assert "What it would read now: 4 sessions, about " in terminal.text
     assert "less than $0.01" in terminal.text
     assert "stopped at $1.00 in 24 hours (memory.day_usd)" in " ".join(terminal.text.split())
