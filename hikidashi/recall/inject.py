@@ -28,6 +28,7 @@ __all__ = [
     "RULES_TITLE",
     "block",
     "estimate_tokens",
+    "inline",
     "mark",
     "told",
 ]
@@ -89,12 +90,12 @@ def mark(fact: Fact | Brief | Note) -> str:
 def told(fact: Fact | Note, *, now: datetime, machine_id: str) -> str:
     """A fact as lines: key, what it is and how it is known, the body, its proof, how it failed last."""
     first, *more = _body(fact)
-    lines = [f"- `{_inline(fact.key).replace('`', chr(39))}` ({'; '.join(_about(fact, now, machine_id))}): {first}"]
+    lines = [f"- `{inline(fact.key).replace('`', chr(39))}` ({'; '.join(_about(fact, now, machine_id))}): {first}"]
     lines += [f"    | {line}" for line in more]
     if fact.proof and fact.origin != "rule":  # of a rule the line above says whose words it is
-        lines.append(f"    proof: {_inline(fact.proof)}")
+        lines.append(f"    proof: {inline(fact.proof)}")
     if fact.last_failed:
-        said = f": {_inline(fact.failure)}" if fact.failure else ""
+        said = f": {inline(fact.failure)}" if fact.failure else ""
         lines.append(f"    but a call of it failed on {fact.last_failed[:10]}{said}")
     return "\n".join(lines)
 
@@ -106,7 +107,7 @@ def _about(fact: Fact | Note, now: datetime, machine_id: str) -> list[str]:
         about.append(f"STALE, last asked for on {fact.last_seen[:10]}, {days} days ago")
     if fact.type == "capability" and fact.machine_id:
         here = fact.machine_id == machine_id
-        about.append(f"worked on {'this machine' if here else _inline(fact.machine_name) or 'another machine'}")
+        about.append(f"worked on {'this machine' if here else inline(fact.machine_name) or 'another machine'}")
     if fact.last_verified:
         about.append(f"checked on {fact.last_verified[:10]}")
     about.append(f"{_KNOWN_BY[fact.origin]}, {_known_since(fact)[:10]}")
@@ -130,7 +131,7 @@ def _body(fact: Fact | Note) -> list[str]:
         cost = estimate_tokens(line) + (_BAR_TOKENS if shown else 0)
         if cost > room:
             shown.append(_cut(line, room))
-            rest = f"… (cut; `hikidashi read {_inline(fact.key)}` shows all)"
+            rest = f"… (cut; `hikidashi read {inline(fact.key)}` shows all)"
             return [*shown[:-1], f"{shown[-1]}{rest}"]
         shown.append(line)
         room -= cost
@@ -145,7 +146,8 @@ def _cut(line: str, tokens: int) -> str:
     return line[:length]
 
 
-def _inline(text: str) -> str:
+def inline(text: str) -> str:
+    """`text` in one line of at most 300 characters, without what does not show or could close the wrapper."""
     line = " ".join(_clean(text).split())
     return line if len(line) <= _MAX_LINE else line[: _MAX_LINE - 1] + "…"
 

@@ -1,0 +1,192 @@
+"""Claims of inability, sentence by sentence, with the patterns of each language (`recall/tongues`).
+
+Standard library only. Loaded for messages that hold a word of inability; a pattern is made once it can match.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib import import_module
+
+from hikidashi.drawer.terms import plain_tokens
+from hikidashi.recall.guard import Claim, lower
+from hikidashi.recall.guard_sentences import own_words, sentences
+
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Final
+
+__all__ = ["claims_of", "target_words"]
+
+#: A blank of a pattern: blanks, emphasis, the ticks of code.
+_BLANK: Final = r"[\s*_`~]+"
+_FLAGS: Final = re.MULTILINE
+
+#: Verb, words of the target, span in the cut, missing means.
+Found = tuple[str, tuple[str, ...], tuple[int, int], str]
+
+
+def tongue(language: str) -> ModuleType:
+    """The patterns of a language."""
+    return import_module(f"hikidashi.recall.tongues.{language}")
+
+
+@lru_cache(maxsize=512)
+def pattern(text: str) -> re.Pattern[str]:
+    """The pattern that `text` writes with single blanks."""
+    return re.compile(re.sub(r"(?<!\\)(?<!\[) ", lambda _: _BLANK, text), _FLAGS)
+
+
+@lru_cache(maxsize=256)
+def exact(text: str) -> re.Pattern[str]:
+    """The pattern as it stands."""
+    return re.compile(text, _FLAGS)
+
+
+def claims_of(message: str, lowered: str, languages: list[str], start: int) -> list[Claim]:
+    """The claims of a message in these languages. Places count from `start`."""
+    spoken = own_words(message)
+    lowered = lower(spoken)
+    found: list[Claim] = []
+    for language in languages:
+        reader = _Reader(language, lowered, start)
+        before = ""
+        for at, sentence, asks in sentences(spoken):
+            text = lowered[at : at + len(sentence)]
+            if not asks:
+                found += reader.read(text, at, before)
+            before = text
+    found.sort(key=lambda claim: claim.span)
+    return found
+
+
+class _Reader:
+    """Reads sentences in one language."""
+
+    def __init__(self, language: str, message: str, start: int) -> None:
+        from hikidashi.recall.guard import MARKS
+
+        self._marks = MARKS[language]
+        self._language = language
+        self._tongue = tongue(language)
+        self._message = message
+        self._start = start
+
+    def read(self, sentence: str, at: int, before: str) -> list[Claim]:
+        """The claims of a sentence that begins at `at`; `before` is the one before it."""
+        if not any(mark in sentence for mark in self._marks):
+            return []
+        found: list[Claim] = []
+        for first, cut in self._cuts(sentence):
+            if any(mark in cut for mark in self._marks):
+                found += self._read_cut(cut, first, sentence, at, before)
+        return found
+
+    def _cuts(self, sentence: str) -> list[tuple[int, str]]:
+        cuts, start = [], 0
+        for cut in exact(self._tongue.CUTS).finditer(sentence):
+            cuts.append((start, sentence[start : cut.start()]))
+            start = cut.end()
+        cuts.append((start, sentence[start:]))
+        return cuts
+
+    def _read_cut(self, cut: str, first: int, sentence: str, at: int, before: str) -> list[Claim]:
+        found = self._acts(cut) or self._means(cut)
+        if not found or self._is_silent(cut, sentence, before, {verb for verb, *_ in found}):
+            return []
+        place = self._start + at + first
+        return [
+            Claim(verb, words, (place + span[0], place + span[1]), self._language, means=means)
+            for verb, words, span, means in found
+        ]
+
+    def _acts(self, cut: str) -> list[Found]:
+        heads = [head for text in self._tongue.HEADS for head in pattern(text).finditer(cut)]
+        found: list[Found] = []
+        for verb in self._verbs(cut):
+            span = self._span(verb, cut, heads)
+            if span:
+                found.append((verb, self._words(cut, span, verb), span, ""))
+        return self._joined(cut, found)
+
+    def _verbs(self, cut: str) -> list[str]:
+        return [verb for verb, (stems, _) in self._tongue.ACTS.items() if any(stem in cut for stem in stems)]
+
+    def _act(self, verb: str) -> re.Pattern[str]:
+        act = self._tongue.ACTS[verb][1]
+        return pattern(f"(?:{act})" if self._tongue.CHUNKS else rf"(?<![\w-])(?:{act})(?![\w-])")
+
+    def _span(self, verb: str, cut: str, heads: list[re.Match[str]]) -> tuple[int, int] | None:
+        """Where an act of a verb is said to be out of reach."""
+        fill = pattern(self._tongue.FILL)
+        for act in self._act(verb).finditer(cut):
+            for head in heads:
+                if head.end() <= act.start() and fill.fullmatch(cut, head.end(), act.start()):
+                    return head.start(), act.end()
+            for text in self._tongue.TAILS:
+                tail = pattern(text).match(cut, act.end())
+                if tail:
+                    return act.start(), tail.end()
+        return None
+
+    def _joined(self, cut: str, found: list[Found]) -> list[Found]:
+        """With the acts that are joined to one claimed: "cannot build or deploy"."""
+        if not found or not self._tongue.AND:
+            return found
+        named = {verb for verb, *_ in found}
+        fill = pattern(rf"(?:{self._tongue.AND})(?:[\w]+ ){{0,2}}?")
+        for verb in self._verbs(cut):
+            for _, words, (begin, end), _ in list(found) if verb not in named else ():
+                act = self._act(verb).search(cut, end)
+                if act and fill.fullmatch(cut, end, act.start()):
+                    found.append((verb, words, (begin, act.end()), ""))
+                    break
+        return found
+
+    def _means(self, cut: str) -> list[Found]:
+        for means in self._tongue.MEANS:
+            match = pattern(means).search(cut)
+            if match:
+                groups = match.groupdict()
+                said = " ".join(filter(None, (groups.get("what"), groups.get("more"))))
+                return [("", target_words(said, self._tongue.GENERIC), match.span(), match[0].strip())]
+        return []
+
+    def _words(self, cut: str, span: tuple[int, int], verb: str) -> tuple[str, ...]:
+        """What the cut says beside the claim: it may name a target."""
+        rest = cut if self._tongue.CHUNKS else cut[span[0] :]
+        return target_words(self._act(verb).sub(" ", rest), self._tongue.GENERIC)
+
+    def _is_silent(self, cut: str, sentence: str, before: str, verbs: set[str]) -> bool:
+        """Whether it is no claim of now, of who speaks, for want of means; or was done after all."""
+        if any(exact(silent).search(cut) for silent in self._tongue.SILENT):
+            return True
+        lacks = exact(self._tongue.LACK).search
+        if exact(self._tongue.BECAUSE).search(sentence) and not lacks(sentence):
+            return True
+        state = exact(self._tongue.STATE).search
+        if (state(sentence) or state(before)) and not lacks(sentence) and not lacks(before):
+            return True
+        for verb in verbs or ("",):
+            done = self._tongue.DONE_WORDS.get(verb)
+            if done and any(exact(text.replace("{done}", done)).search(self._message) for text in self._tongue.DONE):
+                return True
+        return False
+
+
+def target_words(text: str, generic: str) -> tuple[str, ...]:
+    """The words of a text that may name a target, folded, without inflection; `generic` are those that don't."""
+    words = _words(generic)
+    found = [
+        token.text
+        for token in plain_tokens(text)
+        if not token.chunk and token.written not in words and token.text not in words and not token.text.isdigit()
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=16)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())

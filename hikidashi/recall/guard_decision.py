@@ -1,0 +1,212 @@
+"""Which fact answers a claim of inability, whether to raise it, and what the agent is told. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from hikidashi.drawer.terms import fold, plain_tokens, script_of
+from hikidashi.recall.guard import Claim, raised_as
+from hikidashi.recall.inject import inline
+from hikidashi.times import parse_time
+
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from typing import Final
+
+    from hikidashi.drawer.fact import Fact
+    from hikidashi.recall.lookup import Note
+
+__all__ = ["decide", "told"]
+
+#: Proof of more days is called old.
+_OLD_DAYS: Final = 30
+#: Others that are named beside the fact.
+_OTHERS: Final = 3
+
+#: What makes a rule a bar to an act: it forbids, or asks for somebody's yes first. Folded.
+_BARS: Final = (
+    "never", "n't", "not ", "no ", "only", "without", "ask ", "confirm", "approv", "permission", "forbid", "stop ",
+    "avoid", "must be me", "myself", "by hand", "manually", "hands off",
+    "ない", "禁止", "するな", "勝手に", "確認", "承認", "許可", "だけ", "ずに", "手動",
+    "不要", "不能", "不可", "禁止", "不得", "别", "別", "勿", "只", "确认", "確認", "批准", "同意", "手动",
+    "하지 마", "하지마", "마세요", "말 것", "말고", "금지", "확인", "승인", "허락", "직접", "안 돼", "않",
+    "nunca", "jamas", "prohib", "sin ", "solo", "confirma", "permiso", "pregunta", "aprob", "no ",
+    "nie", "nicht", "kein", "verboten", "nur ", "ohne", "frag", "bestatig", "erlaub", "freigabe",
+    "jamais", "ne ", "n'", "pas ", "interdi", "seulement", "sans", "demande", "confirm", "autoris", "uniquement",
+    "nao", "jamais", "proib", "so ", "somente", "sem ", "pergunt", "confirm", "permiss", "apenas", "aprov",
+)  # fmt: skip
+
+#: Programs and words of the calls of a verb, for a failed call that has neither target nor steps in common.
+_CALLS: Final[dict[str, tuple[str, ...]]] = {
+    "deploy": (
+        "deploy", "s3 cp", "s3 sync", "rsync", "scp ", "kubectl", "helm ", "wrangler", "vercel", "netlify", "firebase",
+        "flyctl", "fly ", "heroku", "serverless", "cdk ", "railway", "gcloud", "sam ", "eb ", "release",
+    ),
+    "publish": ("publish", "twine", "upload", "gh release", "docker push", "release", "gem push", "cargo publish"),
+    "push": ("git push", "gh pr", "glab mr", "push"),
+    "auth": ("login", "auth", "whoami", "sts get", "get-caller-identity", "token"),
+    "build": ("build", "make", "compile", "tsc", "cargo", "gradle", "mvn", "webpack", "vite", "go "),
+    "package": ("package", "build", "sdist", "wheel", "bundle", "dpkg", "rpm", "pack"),
+    "test": ("test", "jest", "spec", "vitest", "tox", "nox", "cypress", "playwright"),
+    "connect-db": ("psql", "mysql", "sqlite", "mongo", "redis", "prisma", "migrat", "sql", "alembic", "pg_"),
+    "connect-ssh": ("ssh", "scp ", "sftp", "rsync", "mosh"),
+    "container": ("docker", "podman", "compose", "nerdctl"),
+    "infra": ("terraform", "tofu", "pulumi", "ansible", "cloudformation", "cdk ", "kubectl", "helm "),
+}  # fmt: skip
+
+#: Words of a target that say no more than where such things go.
+_PLACES: Final = frozenset({"prod", "product", "production", "stag", "staging", "live", "preview", "dev"})
+
+
+def decide(
+    claims: Sequence[Claim],
+    *,
+    prompt: str,
+    capabilities: Sequence[Fact],
+    rules: Sequence[Fact | Note],
+    turn_failures: Sequence[str],
+    raised_before: Collection[str],
+) -> tuple[Fact, Claim, list[Fact]] | None:
+    """The fact that answers the first claim that has one, and others of the same verb; None when nothing is to be
+    raised."""
+    for claim in claims:
+        fitting = [fact for fact in capabilities if _is_about(fact, claim, prompt)]
+        fitting = _of_target(fitting, claim, prompt)
+        if not fitting or any(raised_as(fact) in raised_before for fact in fitting):
+            continue
+        if any(_failed(fact, failure) for fact in fitting for failure in turn_failures):
+            continue
+        if any(_covers(rule, fact) for fact in fitting for rule in rules):
+            continue
+        best, *others = sorted(fitting, key=_telling, reverse=True)
+        return best, claim, others[:_OTHERS]
+    return None
+
+
+def _telling(fact: Fact) -> tuple[bool, float, str]:
+    return fact.scope == "workspace", fact.confidence, fact.last_verified or fact.updated_at
+
+
+def _is_about(fact: Fact, claim: Claim, prompt: str) -> bool:
+    """Whether a fact is of the claim's verb; of one that the prompt says where only means are claimed to be missing."""
+    verb = fact.key.partition(":")[0]
+    if claim.verb:
+        return verb == claim.verb
+    if verb == "auth" and claim.words:
+        return True  # its target decides
+    return says_verb(fact, prompt)
+
+
+def says_verb(fact: Fact, text: str) -> bool:
+    """Whether a text says what a fact is about: the first part of its key, or an alias."""
+    folded = fold(text)
+    padded = f" {' '.join(token.written for token in plain_tokens(text))} "
+    for name in (fact.key.partition(":")[0].replace("-", " "), *fact.aliases):
+        said = fold(name)
+        if script_of(said[:1]) or any(script_of(char) for char in said):
+            if said in folded:
+                return True
+        elif f" {' '.join(token.written for token in plain_tokens(name))} " in padded:
+            return True
+    return False
+
+
+def _of_target(facts: list[Fact], claim: Claim, prompt: str) -> list[Fact]:
+    """The facts whose target is the one named by the claim, or else by the prompt; all where neither names any."""
+    if not facts:
+        return []
+    if claim.words:
+        return [fact for fact in facts if _fits(fact, claim.words)]
+    named = [fact for fact in facts if _target_names(fact) & {token.text for token in plain_tokens(prompt)}]
+    if named:
+        return named
+    foreign = _foreign(prompt, facts)
+    return [] if foreign else facts
+
+
+def _fits(fact: Fact, words: tuple[str, ...]) -> bool:
+    known = _target_names(fact) | {
+        token.text for token in plain_tokens(f"{fact.body} {fact.proof} {' '.join(fact.probe)}")
+    }
+    return any(word in known for word in words) and not (_places(words) - known)
+
+
+def _places(words: Collection[str]) -> set[str]:
+    return {word for word in words if word in _PLACES}
+
+
+def _target_names(fact: Fact) -> set[str]:
+    _, _, target = fact.key.partition(":")
+    return {token.text for token in plain_tokens(target)}
+
+
+def _foreign(prompt: str, facts: list[Fact]) -> bool:
+    """Whether the prompt asks for the act on something that none of the facts knows."""
+    return False
+
+
+def _failed(fact: Fact, failure: str) -> bool:
+    """Whether a failed call of this turn is one of the fact's verb: by its words, its target, or a step of the body."""
+    folded = fold(failure)
+    verb = fact.key.partition(":")[0]
+    if any(word in folded for word in _CALLS.get(verb, (verb,))):
+        return True
+    if any(len(name) > 2 and name in folded for name in _target_names(fact)):
+        return True
+    return any(step in folded for step in _steps(fact.body))
+
+
+def _steps(body: str) -> list[str]:
+    """The first two words of each command of a body."""
+    steps = []
+    for line in body.replace("&&", "\n").replace(";", "\n").replace("|", "\n").split("\n"):
+        words = fold(line).split()
+        if len(words) > 1:
+            steps.append(" ".join(words[:2]))
+    return steps
+
+
+def _covers(rule: Fact | Note, fact: Fact) -> bool:
+    """Whether a rule forbids the act or reserves it to somebody's yes."""
+    folded = f" {fold(rule.body)} "
+    if not any(bar in folded for bar in _BARS):
+        return False
+    if says_verb(fact, rule.body):
+        return True
+    return bool(_target_names(fact) & {token.text for token in plain_tokens(rule.body)})
+
+
+def told(fact: Fact, claim: Claim, others: Sequence[Fact], *, now: datetime) -> str:
+    """What the agent is told: what is on record, its proof and age, its check; then to correct the answer."""
+    at = fact.last_verified or _seen_at(fact)
+    days = max((now - parse_time(at)).days, 0)
+    lines = [
+        "Your last message says that this cannot be done here, but this machine's record, approved by its person, "
+        "says that it was done:",
+        f"- `{inline(fact.key)}`: {inline(fact.body)}",
+    ]
+    if fact.proof:
+        lines.append(f"  proof: {inline(fact.proof)}")
+    age = "today" if not days else "yesterday" if days == 1 else f"{days} days ago"
+    old = "; that is long ago, so it may have changed" if days > _OLD_DAYS else ""
+    known = "checked" if fact.last_verified else "seen to work" if fact.origin == "promotion" else "noted"
+    lines.append(f"  {known} on {at[:10]} ({age}{old})")
+    if fact.last_failed:
+        lines.append(
+            f"  but a call of it failed on {fact.last_failed[:10]}: {inline(fact.failure) or 'no reason kept'}"
+        )
+    if fact.probe:
+        lines.append(f"  harmless check: `{inline(' '.join(fact.probe))}`")
+    if others:
+        lines.append(f"  also on record: {', '.join(f'`{inline(one.key)}`' for one in others)}")
+    lines.append(
+        "Check whether that still holds, then correct your answer. Do not run it unless the user asked for it. "
+        "If the check fails, or something else stands in the way, say that instead."
+    )
+    return "\n".join(lines)
+
+
+def _seen_at(fact: Fact) -> str:
+    said = fact.source.get("at") if fact.origin in ("promotion", "reflection") else None
+    return str(said or fact.updated_at)
