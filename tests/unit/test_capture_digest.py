@@ -166,7 +166,7 @@ def test_every_secret_is_taken_out_before_a_text_is_cut(tmp_path: Path) -> None:
         session.runs(f"curl https://example.org/{'e' * (length - 900)}/?token={secret}&page=1")
         text = "".join(piece.text for piece in pieces_of(session, tmp_path))
         assert secret not in text
-        assert secret[8:-8] not in text
+        assert secret[4:16] not in text
         assert "[redacted:" in text
 
 
