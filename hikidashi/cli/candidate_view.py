@@ -8,19 +8,25 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from hikidashi.cli.desk import Desk
-from hikidashi.cli.fact_view import ORIGINS
+from hikidashi.cli.fact_view import ORIGINS, damaged_form
 from hikidashi.cli.output import amount, handful, say, short, shown_time, table
 from hikidashi.drawer.candidates import Candidate
 from hikidashi.drawer.fact import Draft, Fact, Sighting
 
-__all__ = ["EVIDENCE_SHOWN", "candidate_form", "show_candidate", "show_change", "show_list"]
+__all__ = ["EVIDENCE_SHOWN", "desk_form", "show_candidate", "show_change", "show_list"]
 
 #: Characters of a text in a list, and sightings shown of one candidate.
 _LISTED: Final = 100
 EVIDENCE_SHOWN: Final = 5
 
 
-def candidate_form(desk: Desk, candidate: Candidate) -> dict[str, Any]:
+def desk_form(desk: Desk) -> dict[str, Any]:
+    """The JSON form of all that waits."""
+    forms = [_candidate_form(desk, candidate) for candidate in desk.candidates]
+    return {"candidates": forms, "damaged": damaged_form(desk.damaged)}
+
+
+def _candidate_form(desk: Desk, candidate: Candidate) -> dict[str, Any]:
     """The JSON form of a candidate: its row, the fact that a yes would replace, what was seen of its key."""
     fact = desk.standing(candidate)
     return {

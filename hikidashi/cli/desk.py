@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hikidashi.cli.context import OpenedDrawers, only_person, opened_drawers
-from hikidashi.cli.output import amount
-from hikidashi.drawer.candidates import Candidate, ranked, waiting
+from hikidashi.cli.output import amount, warn
+from hikidashi.drawer.candidates import Candidate, DamagedCandidate, ranked, waiting
 from hikidashi.drawer.decisions import Edit, completed, edited
 from hikidashi.drawer.fact import Draft, Fact, FactType, Sighting
 from hikidashi.drawer.gate import sweep
@@ -32,6 +32,8 @@ class Desk:
     candidates: tuple[Candidate, ...]
     #: How many of them were put off.
     put_off: int
+    #: Those whose rows cannot be read.
+    damaged: tuple[DamagedCandidate, ...] = ()
 
     def drawer(self, candidate: Candidate) -> Drawer:
         """The drawer of a candidate's scope."""
@@ -100,11 +102,14 @@ def opened_desk() -> Iterator[Desk]:
     with opened_drawers() as here:
         at = now()
         found: list[Candidate] = []
+        damaged: list[DamagedCandidate] = []
         for drawer in here.drawers.existing():
             sweep(drawer.connection, at, days=here.settings.gate.expire_days)
-            found += waiting(drawer.connection)
+            found += waiting(drawer.connection, damaged=damaged)
         text = format_time(at)
         order = ranked(found, at)
         shown = [candidate for candidate in order if not candidate.is_put_off(text)]
         hidden = [candidate for candidate in order if candidate.is_put_off(text)]
-        yield Desk(here=here, candidates=(*shown, *hidden), put_off=len(hidden))
+        for one in damaged:
+            warn(str(one))
+        yield Desk(here=here, candidates=(*shown, *hidden), put_off=len(hidden), damaged=tuple(damaged))

@@ -13,6 +13,7 @@ from click.exceptions import Exit
 
 from hikidashi.cli.output import handful, plain, say, short, shown_time, table
 from hikidashi.config.machine import Machine
+from hikidashi.drawer.candidates import DamagedCandidate
 from hikidashi.drawer.fact import Fact, is_elsewhere
 from hikidashi.drawer.reading import DamagedFact
 from hikidashi.times import parse_time
@@ -93,7 +94,7 @@ def _aliases(aliases: Sequence[str]) -> str:
     return handful(aliases, _ALIASES_SHOWN) + (" (`--json` has all)" if len(aliases) > _ALIASES_SHOWN else "")
 
 
-def damaged_form(damaged: Iterable[DamagedFact]) -> list[dict[str, str]]:
+def damaged_form(damaged: Iterable[DamagedFact | DamagedCandidate]) -> list[dict[str, str]]:
     """The JSON form of rows that could not be read."""
     return [{"scope": one.scope, "key": one.key, "problem": one.problem} for one in damaged]
 

@@ -9,7 +9,7 @@ from typing import Any, Final, get_args
 import click
 
 from hikidashi.cli.candidate_edit import edit_candidate
-from hikidashi.cli.candidate_view import candidate_form, show_change, show_list
+from hikidashi.cli.candidate_view import desk_form, show_change, show_list
 from hikidashi.cli.desk import Desk, opened_desk
 from hikidashi.cli.fact_view import fact_form
 from hikidashi.cli.output import amount, confirmed, emit_json, json_option, note, say, yes_option
@@ -17,7 +17,7 @@ from hikidashi.config.machine import this_machine
 from hikidashi.drawer.candidates import Candidate
 from hikidashi.drawer.decisions import Decided, Edit, approve, reject
 from hikidashi.drawer.fact import FactType
-from hikidashi.errors import UsageError
+from hikidashi.errors import CorruptData, UsageError
 
 __all__ = ["approve_command", "candidates_command", "reject_command"]
 
@@ -40,7 +40,8 @@ _type_option = click.option(
 @click.command("candidates")
 @click.option("--all", "everything", is_flag=True, help="List all of them, those that you put off too.")
 @json_option
-def candidates_command(everything: bool, as_json: bool) -> None:
+@click.pass_context
+def candidates_command(ctx: click.Context, everything: bool, as_json: bool) -> None:
     """The candidates that wait for your yes: the ten that matter, the rest counted.
 
     In JSON all of them, with the fact that each would replace and what was seen of its key; there, lines of
@@ -48,23 +49,29 @@ def candidates_command(everything: bool, as_json: bool) -> None:
     """
     with opened_desk() as desk:
         if as_json:
-            emit_json({"candidates": [candidate_form(desk, candidate) for candidate in desk.candidates]})
-            return
-        waiting = desk.candidates[: len(desk.candidates) - desk.put_off]
-        shown = desk.candidates if everything else waiting[:_LISTED]
-        if not desk.candidates:
-            say("Nothing waits: `hikidashi extract` proposes what your sessions show.")
-            return
-        if not shown:
-            say(f"Nothing waits. {desk.put_off} put off: `hikidashi candidates --all` lists them.")
-            return
-        show_list(desk, shown)
-        if not everything:
-            _say_rest(len(waiting) - len(shown), desk.put_off)
-        elif desk.put_off:
-            say(f"Put off: the last {desk.put_off}. The inbox leaves them out until their days are over.")
-        take = "take one with `hikidashi approve ID`, or `hikidashi reject ID`."
-        say(f"Next: `hikidashi inbox` goes through them; or {take}" if waiting else f"Next: {take}")
+            emit_json(desk_form(desk))
+        else:
+            _show_waiting(desk, everything=everything)
+    if desk.damaged:
+        ctx.exit(CorruptData.exit_code)
+
+
+def _show_waiting(desk: Desk, *, everything: bool) -> None:
+    waiting = desk.candidates[: len(desk.candidates) - desk.put_off]
+    shown = desk.candidates if everything else waiting[:_LISTED]
+    if not desk.candidates:
+        say("Nothing waits: `hikidashi extract` proposes what your sessions show.")
+        return
+    if not shown:
+        say(f"Nothing waits. {desk.put_off} put off: `hikidashi candidates --all` lists them.")
+        return
+    show_list(desk, shown)
+    if not everything:
+        _say_rest(len(waiting) - len(shown), desk.put_off)
+    elif desk.put_off:
+        say(f"Put off: the last {desk.put_off}. The inbox leaves them out until their days are over.")
+    take = "take one with `hikidashi approve ID`, or `hikidashi reject ID`."
+    say(f"Next: `hikidashi inbox` goes through them; or {take}" if waiting else f"Next: {take}")
 
 
 def _say_rest(more: int, put_off: int) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from hikidashi.cli.candidate_edit import edit_candidate
-from hikidashi.cli.candidate_view import candidate_form, show_candidate, show_change, show_list
+from hikidashi.cli.candidate_view import desk_form, show_candidate, show_change, show_list
 from hikidashi.cli.desk import Desk, opened_desk
 from hikidashi.cli.keys import Keys
 from hikidashi.cli.output import amount, emit_json, json_option, note, say
@@ -47,7 +47,7 @@ def inbox_command(as_json: bool) -> None:
     """
     with opened_desk() as desk:
         if as_json:
-            emit_json({"candidates": [candidate_form(desk, candidate) for candidate in desk.candidates]})
+            emit_json(desk_form(desk))
             return
         desk.only_person("inbox")
         waiting = desk.candidates[: len(desk.candidates) - desk.put_off]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -17,7 +18,17 @@ from hikidashi.drawer.refusals import content_of
 from hikidashi.errors import CorruptData
 from hikidashi.times import parse_time
 
-__all__ = ["ID_LENGTH", "Candidate", "CandidateState", "candidate_of", "id_parts", "new_id", "ranked", "waiting"]
+__all__ = [
+    "ID_LENGTH",
+    "Candidate",
+    "CandidateState",
+    "DamagedCandidate",
+    "candidate_of",
+    "id_parts",
+    "new_id",
+    "ranked",
+    "waiting",
+]
 
 CandidateState = Literal["waiting", "approved", "rejected", "expired"]
 
@@ -142,8 +153,16 @@ class Candidate:
         }
 
 
+class DamagedCandidate(CorruptData):
+    """One row of the gate cannot be read. Forgetting its key mends that, and so does seeing it again."""
+
+    def __init__(self, scope: Scope, key: str, problem: str) -> None:
+        super().__init__(f"the candidate for {key} is damaged ({problem}): give it up with `hikidashi forget {key}`")
+        self.scope, self.key, self.problem = scope, key, problem
+
+
 def candidate_of(row: sqlite3.Row) -> Candidate:
-    """The candidate of a row of `candidates`. Raises `CorruptData` when its JSON is damaged."""
+    """The candidate of a row of `candidates`. Raises `DamagedCandidate` when its JSON is damaged."""
     values = dict(row)
     try:
         lists = {name: json.loads(values[name]) for name in ("probe", "aliases")}
@@ -156,10 +175,7 @@ def candidate_of(row: sqlite3.Row) -> Candidate:
             values[name] = tuple(words)
         return Candidate(**values)
     except (ValueError, TypeError) as exc:
-        raise CorruptData(
-            f"the candidate {values.get('id')} is damaged ({exc}): turn it down with "
-            f"`hikidashi forget {values.get('key')}`"
-        ) from exc
+        raise DamagedCandidate(row["scope"], row["key"], str(exc)) from exc
 
 
 def new_id(connection: sqlite3.Connection, *parts: str) -> str:
@@ -170,8 +186,9 @@ def new_id(connection: sqlite3.Connection, *parts: str) -> str:
     letters = _letters(parts)
     for length in range(ID_LENGTH, _MAX_ID):
         row = connection.execute(_SQL["candidate"], {"id": letters[:length]}).fetchone()
-        if row is None or id_parts(candidate_of(row)) == parts:
-            return letters[:length]
+        with contextlib.suppress(DamagedCandidate):
+            if row is None or id_parts(candidate_of(row)) == parts:
+                return letters[:length]
     return letters
 
 
@@ -186,10 +203,22 @@ def id_parts(candidate: Candidate) -> tuple[str, ...]:
     return candidate.scope, candidate.key, content, candidate.machine_id
 
 
-def waiting(connection: sqlite3.Connection) -> list[Candidate]:
-    """All that wait in one database, those that were put off too, in no order that matters."""
+def waiting(connection: sqlite3.Connection, *, damaged: list[DamagedCandidate] | None = None) -> list[Candidate]:
+    """All that wait in one database, those that were put off too, in no order that matters.
+
+    Rows that cannot be read are left out and added to `damaged`; without that list the first is raised.
+    """
     with database_errors(database_name(connection)):
-        return [candidate_of(row) for row in connection.execute(_SQL["waiting"]).fetchall()]
+        rows = connection.execute(_SQL["waiting"]).fetchall()
+    found = []
+    for row in rows:
+        try:
+            found.append(candidate_of(row))
+        except DamagedCandidate as exc:
+            if damaged is None:
+                raise
+            damaged.append(exc)
+    return found
 
 
 def ranked(candidates: Iterable[Candidate], now: datetime) -> list[Candidate]:

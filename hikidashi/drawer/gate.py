@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal
 
 from hikidashi.db.connection import queries, transaction
-from hikidashi.drawer.candidates import Candidate, candidate_of, new_id
+from hikidashi.drawer.candidates import Candidate, DamagedCandidate, candidate_of, new_id
 from hikidashi.drawer.fact import Draft, Fact, Sighting
 from hikidashi.drawer.intake import Unfit, clean_draft, clean_line, clean_sighting
 from hikidashi.drawer.reading import sound_fact
@@ -112,7 +112,11 @@ class _Intake:
 
     def _waiting(self) -> Candidate | None:
         row = self._connection.execute(_SQL["waiting_of_key"], self._of_key).fetchone()
-        return None if row is None else candidate_of(row)
+        try:
+            return None if row is None else candidate_of(row)
+        except DamagedCandidate:  # one that can be read takes its place
+            self._connection.execute(_SQL["drop_candidate"], {"id": row["id"]})
+            return None
 
     def _note_sightings(self) -> int:
         return sum(add_sighting(self._connection, sighting) for sighting in self._seen)

@@ -12,7 +12,7 @@ from hikidashi.config.engine import EngineChoice, exposed_key, resolve_engine
 from hikidashi.config.settings import Settings
 from hikidashi.config.workspace import Workspace
 from hikidashi.db.network import network_kind
-from hikidashi.drawer.candidates import waiting
+from hikidashi.drawer.candidates import DamagedCandidate, waiting
 from hikidashi.drawer.reading import count_facts
 from hikidashi.errors import BadSettings, ModelFailure
 from hikidashi.model.cost import recent_spend
@@ -119,9 +119,10 @@ def _drawer(connection: sqlite3.Connection, at: datetime) -> dict[str, int]:
     counts = dict.fromkeys(("active", "stale", "retired"), 0)
     for (status, _), number in count_facts(connection, "workspace").items():
         counts[status] += number
-    candidates = waiting(connection)
+    damaged: list[DamagedCandidate] = []  # the commands that list candidates name these
+    candidates = waiting(connection, damaged=damaged)
     put_off = sum(candidate.is_put_off(format_time(at)) for candidate in candidates)
-    return {**counts, "candidates": len(candidates) - put_off, "candidates_put_off": put_off}
+    return {**counts, "candidates": len(candidates) + len(damaged) - put_off, "candidates_put_off": put_off}
 
 
 def _idle_reason(

@@ -19,6 +19,7 @@ from hikidashi.drawer import person
 from hikidashi.drawer.candidates import waiting
 from hikidashi.drawer.decisions import later
 from hikidashi.drawer.person import MARKERS, Ancestor, Marker
+from hikidashi.errors import CorruptData
 from tests.secrets_samples import tokens
 from tests.support.candidates import seen
 from tests.support.command import Ran, hikidashi
@@ -63,7 +64,7 @@ def fact(project: Path, key: str = "deploy:harbour") -> dict[str, Any] | None:
 
 
 def test_candidates_in_json_hold_all_that_is_known(project: Path) -> None:
-    assert good("candidates", "--json", cwd=project).json == {"candidates": []}
+    assert good("candidates", "--json", cwd=project).json == {"candidates": [], "damaged": []}
     first = seen(project, sessions=2)
     (found,) = candidates(project)
     assert set(found) == CANDIDATE
@@ -186,6 +187,28 @@ def test_several_verbs_and_types_are_all_taken(project: Path) -> None:
     good("approve", "--verb", "deploy", "--verb", "auth", "--yes", cwd=project)
     assert {found["key"] for found in candidates(project)} == {"test:harbour", "rule:friday"}
     good("reject", "--type", "rule", "--type", "capability", cwd=project)
+    assert candidates(project) == []
+
+
+@pytest.mark.parametrize("damage", ["aliases = '{'", "source = '[]'", "probe = '[1]'"])
+def test_a_damaged_candidate_is_named_and_stands_in_no_others_way(project: Path, damage: str) -> None:
+    seen(project, "deploy:harbour")
+    seen(project, "auth:harbour")
+    with contextlib.closing(connect(project / ".hikidashi" / "workspace.sqlite")) as connection:
+        connection.execute(f"UPDATE candidates SET {damage} WHERE key = 'deploy:harbour'")
+    for look in (("candidates",), ("candidates", "--all"), ("candidates", "--json")):
+        ran = hikidashi(*look, cwd=project)
+        assert (ran.code, ran.out.count("auth:harbour") > 0) == (CorruptData.exit_code, True)
+        assert ran.err.startswith("warning: the candidate for deploy:harbour is damaged (")
+        assert ran.err.endswith("give it up with `hikidashi forget deploy:harbour`\n")
+    assert [(one["scope"], one["key"]) for one in ran.json["damaged"]] == [("workspace", "deploy:harbour")]
+    assert good("status", "--json", cwd=project).json["drawer"]["candidates"] == 2
+    assert hikidashi("approve", "--verb", "auth", "--yes", cwd=project).code == 0
+    seen(project, "deploy:harbour", digest="other")
+    assert [found["key"] for found in candidates(project)] == ["deploy:harbour"], "one that can be read took its place"
+    with contextlib.closing(connect(project / ".hikidashi" / "workspace.sqlite")) as connection:
+        connection.execute(f"UPDATE candidates SET {damage} WHERE key = 'deploy:harbour'")
+    assert hikidashi("forget", "deploy:harbour", "--yes", cwd=project).code == 0
     assert candidates(project) == []
 
 
