@@ -124,18 +124,21 @@ class Client:
         ticket = self._meter.open(phase, request.model, estimate_request(request), request.max_tokens)
         outcome: RequestOutcome = "network"
         usage: Usage | None = None
-        started = time.monotonic()
+        seconds = 0.0
         try:
+            _load_sdk()
+            started = time.monotonic()
             sent = self._send(request, left_out)
+            seconds = time.monotonic() - started
             if isinstance(sent.failure, ModelFailure):
                 outcome = _OUTCOMES[sent.failure.kind]
                 ours.append(sent.failure)
             elif sent.failure is None:
                 outcome = "ok"
             usage = sent.usage
-            return sent.failure or sent.answer(request, time.monotonic() - started)
+            return sent.failure or sent.answer(request, seconds)
         finally:
-            self._meter.close(ticket, usage, outcome, time.monotonic() - started)
+            self._meter.close(ticket, usage, outcome, seconds)
 
     def _send(self, request: Request, left_out: frozenset[str]) -> _Sent:
         """Send once and read the whole answer.
@@ -253,6 +256,18 @@ class _Sent:
             seconds=seconds,
             unknown=reader.unknown,
         )
+
+
+def _load_sdk() -> None:
+    """Load the SDK, which takes seconds, so that nobody takes them for the server's.
+
+    As it loads, it reads from the environment whether to log all that it sends.
+    """
+    with _without_ambient():
+        import anthropic.resources.messages  # noqa: F401
+
+        import hikidashi.model.reading
+        import hikidashi.model.route  # noqa: F401
 
 
 def _make_sdk(endpoint: Endpoint, transport: httpx2.BaseTransport | None) -> anthropic.Anthropic:

@@ -27,7 +27,7 @@ _MOST_PROBLEMS: Final = 10
 _MOST_OF_ONE: Final = 300
 
 #: What a text may hold before its JSON, beginnings of values that turn out to be none included.
-_MOST_BEGINNINGS: Final = 200
+_MOST_BEGINNINGS: Final = 50
 
 _FENCED: Final = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 #: Models that reason aloud write drafts there.

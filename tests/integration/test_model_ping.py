@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -114,3 +117,26 @@ def test_without_a_key_nothing_is_sent_and_the_mend_is_named(tmp_path: Path, mon
     assert (ran.code, ran.out) == (11, "")
     assert "memory.api_key" in ran.err
     assert KEY not in ran.err
+
+
+def test_a_process_of_its_own_writes_nothing_but_its_answer(tmp_path: Path, home: Path) -> None:
+    """`ANTHROPIC_LOG` would have the SDK write requests to standard error, and the rest change where they go."""
+    ambient = {
+        "ANTHROPIC_LOG": "debug",
+        "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",
+        "ANTHROPIC_AUTH_TOKEN": "ambient",
+        "ANTHROPIC_CUSTOM_HEADERS": "x-ambient: yes",
+        "http_proxy": "http://127.0.0.1:9",
+    }
+    with FakeMessages(ready, key=KEY) as fake:
+        ours = {"HIKIDASHI_MEMORY_BASE_URL": fake.url, "HIKIDASHI_MEMORY_API_KEY": KEY}
+        ran = subprocess.run(
+            [sys.executable, "-m", "hikidashi", "ping", "--json"],
+            cwd=tmp_path,
+            env={**ambient, **ours, "HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[2])},
+            capture_output=True,
+            text=True,
+        )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert [one["works"] for one in json.loads(ran.stdout)["models"]] == [True]
+    assert "x-ambient" not in fake.requests[0].headers
