@@ -8,7 +8,7 @@ until all of them are read, over as many days as the budgets make it.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from hikidashi.capture.chunks import room_for
 from hikidashi.capture.digest import Digest
-from hikidashi.capture.follow import Belonging
+from hikidashi.capture.follow import Belonging, path_text
 from hikidashi.capture.model_marks import ModelMark, mark_to_resume
 from hikidashi.capture.sessions import FoundFiles, explicit_transcripts, own_sessions
 from hikidashi.db.connection import database_errors, queries, transaction
@@ -38,12 +38,14 @@ __all__ = [
     "expected_cost",
     "model_since",
     "older_sessions",
+    "read_without_asking",
     "room_of",
     "switch_off",
     "switch_on",
 ]
 
 _META: Final = queries("meta")
+_SQL: Final = queries("model_reading")
 _SINCE: Final = "model_since"
 
 #: Tokens of an answer at most; where there is nothing to say it has some ten.
@@ -95,6 +97,23 @@ def switch_off(connection: sqlite3.Connection) -> None:
 
 
 # -- what needs a yes
+
+
+def read_without_asking(
+    connection: sqlite3.Connection, settings: Settings, clock: Clock = now, *, back_fill: bool = False
+) -> Callable[[SessionFile], bool]:
+    """Which of the workspace's own sessions a model reads: those written to since it is used, and what was agreed to.
+
+    With `back_fill` all of them. The others are the rules' until somebody says yes.
+    """
+    since = int(switch_on(connection, settings, clock).timestamp() * 1e9)
+    with database_errors("workspace.sqlite"):
+        agreed = {str(row["path"]) for row in connection.execute(_SQL["queued"]).fetchall()}
+
+    def reads(file: SessionFile) -> bool:
+        return back_fill or file.mtime_ns >= since or path_text(file.path) in agreed
+
+    return reads
 
 
 def older_sessions(

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from typing import Final
 
+from hikidashi.capture.back_fill import room_of
 from hikidashi.capture.chunks import Chunk
 from hikidashi.capture.claims import ExtractionAnswer, Standing, answer_schema, examine
 from hikidashi.capture.model_report import ModelReport, Sample
 from hikidashi.capture.model_session import Taken
+from hikidashi.config.settings import Settings
+from hikidashi.config.workspace import Workspace
 from hikidashi.db.connection import database_errors, queries
 from hikidashi.errors import CorruptData
 from hikidashi.model.messages import Answer, Asker, Phase, Request
+from hikidashi.model.prices import load_prices
+from hikidashi.model.prompt_files import prompt_sources
 from hikidashi.model.structured import ask_validated
+from hikidashi.prompts.template import prompt_text
 from hikidashi.staging.entry import Entry
 
-__all__ = ["ChunkAsking", "CountingAsker"]
+__all__ = ["ChunkAsking", "CountingAsker", "make_asking"]
 
 _SQL: Final = queries("model_reading")
 
@@ -87,3 +94,17 @@ class ChunkAsking:
                 continue
             titles.append((str(entry.kind), entry.title))
         return Standing.of(bodies=bodies, titles=titles)
+
+
+def make_asking(
+    workspace: Workspace, settings: Settings, connection: sqlite3.Connection, asker: Asker, report: ModelReport
+) -> ChunkAsking:
+    """The reader of one pass, whose requests are counted in `report`. Raises `BadSettings` for a wrong prompt."""
+    schema = json.dumps(answer_schema(), ensure_ascii=False, indent=1)
+    return ChunkAsking(
+        CountingAsker(asker, report),
+        connection,
+        model=settings.memory.extraction_model,
+        prompt=prompt_text("extraction", prompt_sources(workspace), schema=schema),
+        answer=room_of(settings, load_prices()).answer,
+    )

@@ -95,8 +95,8 @@ def read_by_model(
 
     `back_fill`: a person agreed to have the older ones read too (those written to after `since`, if it is given).
     `run_id` is the run that the asker's meter counts for. `read` takes the place of the model and of the look at its
-    claims. Failures of the model and spent budgets are the report's outcome; raises as the database and the disk do,
-    and `BadSettings` for a table of prices or a prompt that is wrong.
+    claims. Failures of the model, spent budgets and settings that do not work (a prompt, a table of prices) are the
+    report's outcome; raises as the database and the disk do.
     """
     began = time.monotonic()
     at = clock()
@@ -130,30 +130,12 @@ def _asking(
 
     def read(chunk: Chunk) -> Taken:
         if not made:
-            made.append(_make_asking(workspace, settings, connection, asker, report))
+            from hikidashi.capture.model_asking import make_asking
+
+            made.append(make_asking(workspace, settings, connection, asker, report))
         return made[0](chunk)
 
     return read
-
-
-def _make_asking(
-    workspace: Workspace, settings: Settings, connection: sqlite3.Connection, asker: Asker, report: ModelReport
-) -> ChunkReader:
-    import json
-
-    from hikidashi.capture.claims import answer_schema
-    from hikidashi.capture.model_asking import ChunkAsking, CountingAsker
-    from hikidashi.model.prompt_files import prompt_sources
-    from hikidashi.prompts.template import prompt_text
-
-    schema = json.dumps(answer_schema(), ensure_ascii=False, indent=1)
-    return ChunkAsking(
-        CountingAsker(asker, report),
-        connection,
-        model=settings.memory.extraction_model,
-        prompt=prompt_text("extraction", prompt_sources(workspace), schema=schema),
-        answer=room_of(settings, load_prices()).answer,
-    )
 
 
 @dataclass(slots=True)
@@ -235,7 +217,7 @@ class _Pass:
         if isinstance(exc, BudgetSpent):
             self.report.outcome = "budget"
         else:
-            self.report.outcome = f"failed:{exc.kind if isinstance(exc, ModelFailure) else 'auth'}"
+            self.report.outcome = f"failed:{exc.kind if isinstance(exc, ModelFailure) else 'settings'}"
 
     def end(self) -> None:
         """Save how it ended."""

@@ -63,8 +63,9 @@ class Reader:
     max_line_bytes: int
     report: ExtractReport
     chunk_bytes: int
-    #: A model reads main sessions: the activities that the rules find there are kept back.
-    withhold: bool = False
+    #: Whether a model reads a session of the workspace's own; one that is named it does if there is one at all. The
+    #: activities that the rules find there are kept back. None: there is no model.
+    by_model: Callable[[SessionFile], bool] | None = None
     #: What waits for the next commit, and how many of the new keys belong to it.
     waiting: list[_Taken] = field(default_factory=list)
     keys: int = 0
@@ -123,8 +124,9 @@ class Reader:
 
     def _add(self, taken: _Taken) -> list[str]:
         """The IDs of the entries that are new, in the transaction of `commit`."""
-        if self.withhold and not taken.source.file.sidechain:
-            withhold(self.connection, taken.source.host.name, taken.source.file.path, taken.entries)
+        source = taken.source
+        if source.by_model:
+            withhold(self.connection, source.host.name, source.file.path, taken.entries)
             return []
         return self.store.add_pending(taken.entries)
 
@@ -159,6 +161,9 @@ class _Pass:
         self.file = file
         self._result = result
         self._explicit = explicit
+        by_model = reader.by_model
+        #: A model reads it too.
+        self.by_model = by_model is not None and not file.sidechain and (explicit or by_model(file))
         self._start = mark
         self._read = ReadReport(skipped=dict(mark.skipped), last_uuid=mark.last_uuid)
         self._fold = SessionFold(host.name, sidechain=file.sidechain, met=self._met)

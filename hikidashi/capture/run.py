@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 
 from hikidashi.atomic import FILE_MODE, storage_errors
 from hikidashi.capture import reading
-from hikidashi.capture.back_fill import switch_off
+from hikidashi.capture.back_fill import read_without_asking, switch_off
 from hikidashi.capture.follow import Belonging, Watermark, path_text
 from hikidashi.capture.reading import Reader
 from hikidashi.capture.report import ExtractReport
@@ -80,16 +80,17 @@ def extract(
     `progress` is told (files done, files in all, the file). Raises `UsageError` for a path that holds no
     transcript, `StorageFailure`, `Busy` or `CorruptData` as the database does.
 
-    With an `asker` a model reads the main sessions after the rules did (see `read_by_model`, which `run_id`,
-    `back_fill` and `tell_model` are for): the rules still find what was proven and said for good, and their
-    activities wait. Without one, those that no model came to are taken up.
+    With an `asker` a model reads main sessions after the rules did (see `read_by_model`, which `run_id`, `back_fill`
+    and `tell_model` are for): there the rules still find what was proven and said for good, and their activities
+    wait. Without one, those that no model came to are taken up.
     """
     began = time.monotonic()
     run = _Extraction(workspace, settings, connection, since, clock, checkpoint, progress)
-    run.withhold = asker is not None
     run.report.paused_since = paused_since(connection)
     if run.report.paused_since:
         return run.report
+    if asker is not None:
+        run.by_model = read_without_asking(connection, settings, clock, back_fill=back_fill)
     checkpoint("extract:begin")
     found = explicit_transcripts(paths) if paths is not None else None
     run.take(found, [str(absolute(path)) for path in paths] if paths is not None else [""])
@@ -132,8 +133,8 @@ class _Extraction:
         self._checkpoint = checkpoint
         self._progress = progress
         self._store = StagingStore(workspace, connection, clock)
-        #: A model reads main sessions too.
-        self.withhold = False
+        #: Which of the workspace's own sessions a model reads too; None: there is no model.
+        self.by_model: Callable[[SessionFile], bool] | None = None
         self._lock = FileLock(workspace.extract_lock, timeout=0, mode=FILE_MODE)
 
     def take(self, found: FoundFiles | None, names: list[str]) -> None:
@@ -153,7 +154,7 @@ class _Extraction:
                 self._checkpoint("extract:locked")
                 self.report.recovered += self._store.flush_pending()
                 self._checkpoint("extract:recovered")
-                if not self.withhold:
+                if self.by_model is None:
                     self._take_up()
                 self._read(self._own() if found is None else found, explicit=found is not None)
                 self._drain()
@@ -265,7 +266,7 @@ class _Extraction:
             max_line_bytes=self._settings.capture.max_line_bytes,
             report=self.report,
             chunk_bytes=reading.CHUNK_BYTES,
-            withhold=self.withhold,
+            by_model=self.by_model,
         )
 
     def _write_files(self) -> None:

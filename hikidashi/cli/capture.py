@@ -26,7 +26,7 @@ from hikidashi.cli.output import (
 )
 from hikidashi.cli.reading import ModelInUse, agreed_to_read, model_in_use
 from hikidashi.drawer.rescan import rescan_warning
-from hikidashi.errors import BudgetSpent, ModelFailure
+from hikidashi.errors import BadSettings, BudgetSpent, ModelFailure
 from hikidashi.worker.spawn import start_if_due
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ def exit_code(report: ExtractReport) -> int:
     outcome = report.model.outcome if report.model is not None else ""
     if outcome == "budget":
         return BudgetSpent.exit_code
+    if outcome == "failed:settings":
+        return BadSettings.exit_code
     return ModelFailure.exit_code if outcome.startswith("failed:") else 0
 
 

@@ -24,6 +24,7 @@ _OUTCOMES: Final = {
     "failed:overloaded": "the server is overloaded, the rest waits",
     "failed:network": "the server could not be reached, the rest waits",
     "failed:content": "its answers could not be used, the rest waits",
+    "failed:settings": "the settings do not let it be asked, the rest waits",
 }
 
 #: Characters of a dropped claim's text that are shown.

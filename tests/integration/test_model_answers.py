@@ -12,6 +12,7 @@ import pytest
 
 from hikidashi.capture.model_report import ModelReport, find_extraction, last_extraction
 from hikidashi.capture.run import extract
+from hikidashi.config.folders import config_folder
 from hikidashi.errors import BadSettings, UsageError
 from hikidashi.model.messages import Answer, Asker, Phase, Request
 from hikidashi.testing import FakeAsker, TurnLike, say, turn
@@ -190,10 +191,25 @@ def test_settings_that_cannot_work_end_the_pass_and_keep_what_the_rules_found(tm
     with hall(tmp_path / "shop") as here:
         report = read(here, path, Wrong())
         assert (report.outcome, report.message.partition(":")[0]) == (
-            "failed:auth",
+            "failed:settings",
             "memory.local_only is set and the server is elsewhere",
         )
         assert len(here.rows("SELECT key FROM candidates")) == 1
+
+
+def test_a_prompt_that_cannot_be_used_is_said_and_nothing_is_sent(tmp_path: Path, home: Path) -> None:
+    path = shop().write(tmp_path / "shop.jsonl")
+    prompt = config_folder() / "prompts" / "extraction.md"
+    prompt.parent.mkdir(parents=True)
+    prompt.write_text("Find everything.")
+    asker = FakeAsker(lambda body: say(NOTHING))
+    with hall(tmp_path / "shop") as here:
+        report = read(here, path, asker)
+        assert report.outcome == "failed:settings"
+        assert "extraction.md lacks {{principles}}" in report.message
+        assert asker.requests == []
+        prompt.unlink()
+        assert read(here, path, asker).outcome == "done"
 
 
 def test_passes_that_bring_nothing_are_not_kept_for_ever(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from hikidashi.capture.report import ExtractReport
@@ -100,3 +101,34 @@ def test_sub_agents_stay_with_the_rules(tmp_path: Path) -> None:
         report = read(here, path, Refusing())
         assert report.model is not None
         assert report.model.outcome == "idle"
+
+
+def test_older_sessions_stay_with_the_rules_until_somebody_says_yes(tmp_path: Path, home: Path) -> None:
+    """A model does not read them by itself: without the rules nobody would."""
+    root = tmp_path / "shop"
+    old = home / ".claude" / "projects" / "".join(c if c.isalnum() else "-" for c in str(root))
+    path = busy_session(cwd=str(root)).write(old / "busy.jsonl")
+    os.utime(path, (LATE.timestamp() - 900_000, LATE.timestamp() - 900_000))
+    expected = by_rules(tmp_path, path)
+    asker = FakeAsker(lambda body: say(NOTHING))
+    with hall(root) as here:
+        desk = here.desk
+        report = extract(desk.workspace, here.settings, desk.connection, clock=lambda: LATE, asker=asker)
+        assert report.model is not None
+        assert (report.model.outcome, report.model.older, report.withheld) == ("idle", 1, 0)
+        assert kinds(here) == expected
+    root = tmp_path / "agreed"
+    agreed = home / ".claude" / "projects" / "".join(c if c.isalnum() else "-" for c in str(root))
+    path = busy_session(cwd=str(root)).write(agreed / "busy.jsonl")
+    os.utime(path, (LATE.timestamp() - 900_000, LATE.timestamp() - 900_000))
+    with hall(root) as here:
+        desk = here.desk
+        for _ in range(2):  # the yes is kept while the model fails
+            report = extract(
+                desk.workspace, here.settings, desk.connection, clock=lambda: LATE, asker=Refusing(), back_fill=_ == 0
+            )
+            assert report.model is not None
+            assert (report.model.outcome, report.withheld, kinds(here)) == ("failed:auth", len(expected), [])
+        report = extract(desk.workspace, here.settings, desk.connection, clock=lambda: LATE, asker=asker)
+        assert report.model is not None
+        assert (report.model.outcome, report.withheld, kinds(here)) == ("done", 0, [])
