@@ -39,12 +39,20 @@ def tickets_in(text: str, *, any_case: bool = False) -> list[str]:
     return found
 
 
+def _holds_secret(branch: str) -> bool:
+    """Whether a part of the name, or what begins with one, is a secret: in a path most tokens look like base64, which
+    has the slash as a letter, and some tokens hold one themselves."""
+    parts = branch.split("/")
+    tails = ["/".join(parts[first:]) for first in range(len(parts))]
+    return any(redact(text) != text for text in dict.fromkeys((*tails, *parts)))
+
+
 def branch_topic(branch: str) -> str:
     """What a branch ties together: its ticket, else its name; '' for branches that everybody is on.
 
     A branch with a secret in its name ties nothing: redacted, two of them would be one.
     """
-    if not branch or branch.lower() in _DEFAULT or any(redact(part) != part for part in (branch, *branch.split("/"))):
+    if not branch or branch.lower() in _DEFAULT or _holds_secret(branch):
         return ""
     tickets = tickets_in(branch, any_case=True)
     return f"ticket:{tickets[0]}" if tickets else f"branch:{branch[:120]}"

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from hikidashi.capture.classify import Promotion
+from hikidashi.capture.topics import branch_topic
 from hikidashi.drawer.fact import Draft
 from tests.tool_cases import shell_event
 
@@ -255,3 +256,10 @@ def test_a_project_of_many_parts_is_remembered_in_little() -> None:
     ((one, sightings),) = many.drafts()
     assert one.key == "test:shop"
     assert len(sightings) == 300
+
+
+def test_a_branch_with_a_token_that_holds_a_slash_ties_nothing() -> None:
+    token = "eyJhIjoi" + "Gk3x/Zp9Qw7R" * 16
+    assert branch_topic(f"fix/{token}") == ""
+    assert branch_topic(f"fix/{token}/again") == ""
+    assert branch_topic("fix/uploads/again") == "branch:fix/uploads/again"
