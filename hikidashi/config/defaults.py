@@ -6,8 +6,11 @@ from this table alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from hikidashi.config.setting import VARIABLE_PREFIX, WORKSPACE_GROUPS, Setting
+
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from typing import Final
 
 __all__ = [
     "MARKER_VARIABLE",
@@ -19,12 +22,6 @@ __all__ = [
     "Setting",
 ]
 
-#: Groups that a workspace's `config.toml` may set (design section 3).
-WORKSPACE_GROUPS: Final = frozenset({"staging", "worker", "cleanup", "recall", "knowledge"})
-
-#: Environment variables that start so are ours; one that we do not know is an error, since it is a typing error.
-VARIABLE_PREFIX: Final = "HIKIDASHI_"
-
 #: Variables of the test suite; the program never reads them.
 TEST_PREFIX: Final = "HIKIDASHI_TEST_"
 
@@ -33,54 +30,10 @@ MARKER_VARIABLE: Final = "HIKIDASHI_WORKER"
 
 #: Variables that are no settings, and what they do.
 OTHER_VARIABLES: Final = {
-    "HIKIDASHI_DISABLE": "Set to anything but `0`, no consolidation starts by itself; commands still work.",
+    "HIKIDASHI_DISABLE": "Set to anything but `0`, hooks do nothing and no consolidation starts by itself; commands "
+    "still work.",
     MARKER_VARIABLE: "Set by Hikidashi for the processes it starts; there is no need to set it.",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """One setting."""
-
-    #: `group.key`; in TOML `[group]` and `key`, in the environment `HIKIDASHI_GROUP_KEY`.
-    name: str
-    default: int | float | str | bool
-    #: One or two sentences for the settings page.
-    doc: str
-    #: Unit shown beside the default; '' for none.
-    unit: str = ""
-    minimum: float | None = None
-    maximum: float | None = None
-    choices: tuple[str, ...] = ()
-    #: What a text must look like as a whole, if it is not empty, and that in words: `the name of a variable`.
-    pattern: str = ""
-    pattern_words: str = ""
-    #: A limit on what a run may spend or lose: a workspace file may only lower it.
-    budget: bool = False
-    #: Never shown by any command or log.
-    secret: bool = False
-    #: Only the user's file may set it, no variable: an agent chooses the environment of what it runs.
-    file_only: bool = False
-
-    @property
-    def group(self) -> str:
-        """The part before the dot."""
-        return self.name.partition(".")[0]
-
-    @property
-    def key(self) -> str:
-        """The part after the dot."""
-        return self.name.partition(".")[2]
-
-    @property
-    def variable(self) -> str:
-        """Its environment variable."""
-        return VARIABLE_PREFIX + self.name.replace(".", "_").upper()
-
-    @property
-    def workspace_may_set(self) -> bool:
-        """Whether a workspace's `config.toml` may set it."""
-        return self.group in WORKSPACE_GROUPS
 
 
 #: All settings, in the order of the settings page.
@@ -174,6 +127,11 @@ SETTINGS: Final = (
         maximum=1_000_000,
         doc="All workspaces together may cost this much in any 24 hours. A model without a price counts by "
         "`memory.day_tokens` alone.",
+    ),
+    Setting(
+        name="capture.automatic",
+        default=True,
+        doc="Hooks start reading a session when it ends or is compacted. Off: only `hikidashi extract` reads.",
     ),
     Setting(
         name="capture.max_line_bytes",
@@ -356,6 +314,21 @@ SETTINGS: Final = (
         minimum=50,
         maximum=10_000,
         doc="At most this much text of facts is given to one turn.",
+    ),
+    Setting(
+        name="recall.at_start",
+        default=True,
+        doc="A session is given rules, the summary's first section, resident knowledge and facts at its start.",
+    ),
+    Setting(
+        name="recall.each_turn",
+        default=True,
+        doc="Each turn is given the facts and rules that its prompt is about.",
+    ),
+    Setting(
+        name="recall.guard",
+        default=True,
+        doc="An agent that says it cannot do what it did here before is sent back once, with what is on record.",
     ),
     Setting(
         name="drawer.stale_days",

@@ -51,6 +51,7 @@ STANDARD_LIBRARY_ONLY = (
     "config/territory.py",
     "config/workspace.py",
     "config/defaults.py",
+    "config/setting.py",
     "drawer/everyday.py",
     "drawer/fact.py",
     "drawer/index.py",
