@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from hikidashi.config.workspace import Workspace
 from hikidashi.errors import UsageError
 from hikidashi.hosts.registry import HOSTS, recognise, transcripts_under
 from hikidashi.hosts.transcript import Host, SessionFile
+from hikidashi.staging.pause import paused_sessions
 
 __all__ = ["FoundFiles", "absolute", "explicit_transcripts", "own_sessions", "transcripts_at"]
 
@@ -23,13 +24,22 @@ FoundFiles = list[tuple[Host, SessionFile]]
 def own_sessions(workspace: Workspace, since: datetime | None) -> FoundFiles:
     """The sessions that the hosts keep for this workspace: its root and its linked worktrees, removed ones too.
 
-    Those written to at `since` or after it, all without one.
+    Those written to at `since` or after it, all without one; never a session that its person paused.
     """
     worktrees = [*linked_worktrees(workspace.root), *noted_worktrees(workspace.root)]
     folders = dict.fromkeys([workspace.root, *worktrees])
     own = {file.path: (host, file) for host in HOSTS for folder in folders for file in host.session_files(folder)}
     oldest = 0 if since is None else int(since.timestamp() * 1e9)
-    return _ordered(pair for pair in own.values() if pair[1].mtime_ns >= oldest)
+    paused = paused_sessions(workspace.home)
+    return _ordered(
+        pair for pair in own.values() if pair[1].mtime_ns >= oldest and not (paused and _is_of(pair[1].path, paused))
+    )
+
+
+def _is_of(path: Path, sessions: Collection[str]) -> bool:
+    """Whether a transcript is of one of these sessions: hosts name the file by it, and the folder of its sub-agents."""
+    names = (*path.parts[:-1], path.stem)
+    return any(name == session or name.endswith(f"-{session}") for name in names for session in sessions)
 
 
 def _ordered(found: Iterable[tuple[Host, SessionFile]]) -> FoundFiles:

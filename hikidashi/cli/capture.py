@@ -27,6 +27,7 @@ from hikidashi.cli.output import (
 from hikidashi.cli.reading import ModelInUse, agreed_to_read, model_in_use
 from hikidashi.drawer.rescan import rescan_warning
 from hikidashi.errors import BadSettings, BudgetSpent, ModelFailure
+from hikidashi.recall.spool import take_in_waiting
 from hikidashi.worker.spawn import start_if_due
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def extract_command(
     was switched on, and any PATH, only after a yes to what that is expected to cost.
     """
     with opened() as here, model_in_use(here, engine) as model:
+        take_in_waiting(here.connection, here.workspace.database)
         named = list(paths) or None
         agreement = agreed_to_read(here, model, paths=named, yes=yes, quiet=as_json)
         report = run_extraction(here, named, model=model, back_fill=agreement.agreed, quiet=as_json)

@@ -52,8 +52,9 @@ COMMANDS: Final = {
     "recall": ("recall", "What a turn with this text would be given, and why."),
     "verify": ("verify", "Run the probes of facts and note how they end."),
     "ping": ("ping", "Ask each configured model once: does it work, and what does it cost."),
-    "pause": ("setup", "Capture and consolidate nothing until `resume`."),
-    "resume": ("setup", "Capture and consolidate again."),
+    "pause": ("pausing", "Capture and consolidate nothing until `resume`."),
+    "resume": ("pausing", "Capture and consolidate again."),
+    "hook": ("hook", "What a host's hooks call; not for people."),
     "demo": ("demo", "See the whole way on small sessions, in a temporary workspace."),
 }
 

@@ -1,4 +1,4 @@
-"""`init`, `trust`, `pause` and `resume`."""
+"""`init` and `trust`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from hikidashi.cli.output import (
     json_option,
     note,
     say,
-    shown_time,
     size,
     table,
     yes_option,
@@ -28,11 +27,10 @@ from hikidashi.cli.prompts import trust_prompts
 from hikidashi.cli.reading import Agreement, agreed_to_read, expected_text, model_in_use, price_of
 from hikidashi.config.settings import load_settings
 from hikidashi.errors import UsageError
-from hikidashi.staging.pause import paused_since, set_paused
 from hikidashi.times import now
 from hikidashi.worker.adopt import TrustReport, found_workspace, preview_trust, trust_workspace
 
-__all__ = ["init_command", "pause_command", "resume_command", "trust_command"]
+__all__ = ["init_command", "trust_command"]
 
 #: How far back `init` offers to look.
 _OFFERED_DAYS: Final = 30
@@ -176,30 +174,3 @@ def _trust_form(report: TrustReport) -> dict[str, object]:
         "links": list(report.links),
         "refused_settings": list(report.refused_settings),
     }
-
-
-@click.command("pause")
-@json_option
-def pause_command(as_json: bool) -> None:
-    """Capture and consolidate nothing in this workspace until `resume`."""
-    _set_paused(True, as_json)
-
-
-@click.command("resume")
-@json_option
-def resume_command(as_json: bool) -> None:
-    """Capture and consolidate in this workspace again."""
-    _set_paused(False, as_json)
-
-
-def _set_paused(on: bool, as_json: bool) -> None:
-    with opened() as here:
-        set_paused(here.connection, on)
-        since = paused_since(here.connection)
-    if as_json:
-        emit_json({"workspace": str(here.workspace.root), "paused_at": since or None})
-    elif on:
-        say(f"Paused since {shown_time(since or '')} UTC: nothing is captured or consolidated.", "bold")
-        say("Go on with: `hikidashi resume`")
-    else:
-        say("Not paused: sessions are captured and consolidated.", "bold")

@@ -21,13 +21,11 @@ from typing import Final
 
 from hikidashi.atomic import make_folder, storage_errors, write_atomic
 from hikidashi.config.folders import data_folder
+from hikidashi.config.glance import LINUX_MACHINE_ID, MACHINE_PERSON
 
 __all__ = ["Machine", "this_machine"]
 
-_PERSON: Final = b"hikidashi-mach"
-
-#: systemd's, and the older place of D-Bus.
-_LINUX: Final = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
+_LINUX: Final = tuple(map(Path, LINUX_MACHINE_ID))
 
 _PLATFORM_UUID: Final = re.compile(r'"IOPlatformUUID"\s*=\s*"([0-9A-Fa-f-]{36})"')
 
@@ -57,7 +55,7 @@ def machine(
     """The machine whose own id `system_id` gives ('' for none), with `folder` for the random one."""
     own = (system_id or _system_id)()
     if own:
-        found = hashlib.blake2b(own.lower().encode(), digest_size=16, person=_PERSON).hexdigest()
+        found = hashlib.blake2b(own.lower().encode(), digest_size=16, person=MACHINE_PERSON).hexdigest()
     else:
         found = _kept_id(folder() / "machine-id")
     return Machine(id=found, name=name() or "this machine")

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 
 from hikidashi.errors import Busy, CorruptData, HikidashiError, StorageFailure
+from hikidashi.file_uri import file_uri
 
 TYPE_CHECKING = False  # loading typing costs a hook more than all of this
 if TYPE_CHECKING:
@@ -38,9 +39,6 @@ __all__ = [
 BUSY_SECONDS: Final = 30.0
 
 _SQL_FOLDER: Final = os.path.join(os.path.dirname(__file__), "sql")  # noqa: PTH118, PTH120
-
-#: Bytes that stand for themselves in an address.
-_SAFE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/:")
 
 #: PROTOCOL: many processes fought for the write-ahead log's first lock and this one lost too often.
 _BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
@@ -207,7 +205,7 @@ def read_only(path: Path | str, *, busy_seconds: float = BUSY_SECONDS) -> sqlite
 
 
 def _reader(path: Path | str, busy_seconds: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{_uri(path)}?mode=ro", uri=True, timeout=busy_seconds, isolation_level=None)
+    connection = sqlite3.connect(f"{file_uri(path)}?mode=ro", uri=True, timeout=busy_seconds, isolation_level=None)
     try:
         connection.row_factory = sqlite3.Row
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # it opens at the first statement
@@ -223,7 +221,7 @@ def quick_writer(path: Path | str, *, wait_ms: int) -> sqlite3.Connection:
     For hooks: nothing is made, no journal mode is set. Raises as `database_errors` says.
     """
     with database_errors(path):
-        uri = f"{_uri(path)}?mode=rw"
+        uri = f"{file_uri(path)}?mode=rw"
         connection = sqlite3.connect(uri, uri=True, timeout=wait_ms / 1000, isolation_level=None)
         try:
             connection.row_factory = sqlite3.Row
@@ -233,13 +231,6 @@ def quick_writer(path: Path | str, *, wait_ms: int) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
-
-
-def _uri(path: Path | str) -> str:
-    """The path as a `file:` address, whatever bytes it holds."""
-    name = os.path.abspath(path).replace(os.sep, "/")  # noqa: PTH100
-    quoted = "".join(chr(byte) if byte in _SAFE else f"%{byte:02X}" for byte in os.fsencode(name))
-    return f"file://{'' if quoted.startswith('/') else '/'}{quoted}"
 
 
 @contextlib.contextmanager

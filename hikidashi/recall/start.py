@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from hikidashi.recall.inject import FACTS_TITLE, RULES_TITLE, told
+from hikidashi.recall.inject import FACTS_TITLE, RULES_TITLE, quoted, told
 
 TYPE_CHECKING = False  # loading typing costs a hook more than all of this
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hikidashi.drawer.fact import Fact
     from hikidashi.recall.lookup import Note
 
-__all__ = ["RULES_AT_START", "SHOWN_AT_START", "Section", "facts_section", "rules_section"]
+__all__ = ["RULES_AT_START", "SHOWN_AT_START", "Section", "facts_section", "quoted_section", "rules_section"]
 
 #: Characters of a section at a session's start (design section 9).
 RULES_AT_START: Final = 1_500
@@ -59,3 +59,20 @@ def _section(
         if len(text) <= limit:
             return Section(text, facts[:count], left)
     return Section(f"{title}\n{len(lines)}: `{command}` lists them" if lines else "", (), len(lines))
+
+
+def quoted_section(title: str, text: str, place: str, *, limit: int) -> str:
+    """Text of a record at a session's start, as many lines as fit into `limit` characters; '' for no text.
+
+    `place`: where all of it is, below `.hikidashi/`.
+    """
+    lines = quoted(text)
+    shown, length = [title], len(title)
+    for number, line in enumerate(lines):
+        length += 1 + len(line)
+        more = f"{len(lines) - number} more lines: .hikidashi/{place}"
+        last = number == len(lines) - 1
+        if length + (0 if last else 1 + len(more)) > limit:
+            return "\n".join((*shown, more))
+        shown.append(line)
+    return "\n".join(shown) if lines else ""

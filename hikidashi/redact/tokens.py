@@ -1,7 +1,7 @@
 """The table of prefixed tokens: one row per family, providers in alphabetical order within each group.
 
 To add a family, add its row to `tokens_infra.py` or `tokens_services.py`, its planted sample to
-`tests/secrets_samples.py`, raise `RULES_VERSION` in `rules.py`, and run `python docs/generate.py`. Prefixes and
+`tests/secrets_samples.py`, raise `RULES_VERSION` in `rules_version.py`, and run `python docs/generate.py`. Prefixes and
 lengths are the providers' own, from their documentation of token formats; lengths are minima, because providers
 lengthen tokens more often than not.
 """

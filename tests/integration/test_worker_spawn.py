@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import hikidashi
 from hikidashi.config.settings import load_settings, user_file
 from hikidashi.staging.claim import take_claim
 from hikidashi.staging.pause import set_paused
@@ -93,10 +95,13 @@ def test_a_worker_is_detached_and_gets_only_what_it_needs(workshop: Workshop, tm
     assert workshop.workspace.log_file.stat().st_mode & 0o777 == 0o600
 
 
-def test_the_command_does_not_look_for_modules_in_the_project() -> None:
+def test_the_command_does_not_look_for_modules_in_the_project(tmp_path: Path) -> None:
+    (tmp_path / "hikidashi.py").write_text("raise SystemExit('the project was asked')")
     command = worker_command()
     assert command[0] == sys.executable
-    assert command[1:] == ["-P", "-m", "hikidashi", "consolidate", "--automatic"]
+    assert command[1:] == ["-P", str(Path(hikidashi.__file__).parent / "__main__.py"), "consolidate", "--automatic"]
+    helped = subprocess.run([*command[:3], "--help"], cwd=tmp_path, env={}, capture_output=True, check=True)
+    assert b"consolidate" in helped.stdout
     assert worker_environment({})["HIKIDASHI_WORKER"] == "1"
 
 

@@ -1,0 +1,77 @@
+"""From an event to its answer. Standard library only; each event loads what it needs and nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from hikidashi.config.glance import look
+from hikidashi.errors import HikidashiError, UntrustedWorkspace
+from hikidashi.serve.host_event import EVENTS, HostEvent, Reply
+
+TYPE_CHECKING = False  # loading typing costs a hook more than all of this
+if TYPE_CHECKING:
+    from hikidashi.serve.place import Here
+
+__all__ = ["answer"]
+
+
+def answer(event: HostEvent, environ: Mapping[str, str] = os.environ) -> Reply:
+    """What an event is answered. Raises `HikidashiError` with one line where the workspace cannot be used.
+
+    Nothing in our own worker's sessions, with HIKIDASHI_DISABLE set, or outside a workspace.
+    """
+    if event.name not in EVENTS or not event.cwd or _is_set(environ, "HIKIDASHI_WORKER", "HIKIDASHI_DISABLE"):
+        return Reply()
+    try:
+        place = look(event.cwd)
+    except UntrustedWorkspace:
+        if event.name == "SessionStart":  # said once a session, not on each turn
+            raise
+        return Reply()
+    if place is None:
+        return Reply()
+    from hikidashi.serve.place import opened
+
+    try:
+        with opened(event, place) as here:
+            reply = _answered(here)
+            reply.problem = here.problem
+            return reply
+    except HikidashiError as exc:
+        if event.name != "SessionStart":
+            raise
+        return Reply(to_person=f"Hikidashi gives nothing here: {exc}", problem=str(exc))
+
+
+def _is_set(environ: Mapping[str, str], *names: str) -> bool:
+    return any(environ.get(name, "0") not in ("", "0") for name in names)
+
+
+def _answered(here: Here) -> Reply:
+    name = here.event.name
+    if name == "UserPromptSubmit":
+        from hikidashi.serve.turn import at_prompt
+
+        return at_prompt(here)
+    if name == "SessionStart":
+        from hikidashi.serve.ending import read_what_nobody_reported
+        from hikidashi.serve.opening import at_start
+
+        reply = at_start(here)
+        if here.event.source in ("", "startup", "clear"):
+            try:
+                read_what_nobody_reported(here)
+            except OSError as exc:
+                here.problem = here.problem or f"cannot start the extraction: {exc.strerror}"
+        return reply
+    if name == "SubagentStart":
+        from hikidashi.serve.opening import at_subagent_start
+
+        return at_subagent_start(here)
+    if name in ("PreCompact", "SessionEnd"):
+        from hikidashi.serve.ending import read_later
+
+        here.save(transcript=here.event.transcript)
+        read_later(here)
+    return Reply()
