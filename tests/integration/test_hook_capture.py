@@ -96,9 +96,8 @@ def test_a_paused_session_is_not_read_and_not_noted(project: Project, home: Path
     assert project.prompt("deploy it", session_id=session).said is None
     assert project.query("SELECT count(*) FROM usage_events") == before
     project.fire("SessionEnd", session_id=session, transcript_path=str(transcript))
-    assert (
-        hikidashi("extract", "--no-consolidate", "--json", cwd=project.root).json["files"] == len(transcripts(home)) - 1
-    )
+    extract = ("extract", "--no-consolidate", "--json")
+    assert hikidashi(*extract, cwd=project.root).json["files"] == len(transcripts(home)) - 1
     assert project.query("SELECT count(*) FROM watermarks WHERE session_id = '" + session + "'") == [(0,)]
     assert hikidashi("resume", "--session", session, cwd=project.root).code == 0
     assert hikidashi(*extract, cwd=project.root).json["files"] == len(transcripts(home))

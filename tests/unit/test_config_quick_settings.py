@@ -92,5 +92,7 @@ def test_files_that_did_not_change_are_not_read_again(workspace: Workspace) -> N
     assert quick_settings(str(workspace.home), first.kept, environ={}).number("recall.top_k") == 3
     os.utime(workspace.config_file)
     assert quick_settings(str(workspace.home), first.kept, environ={}).number("recall.top_k") == 4
-    for damaged in (None, [], {"stamp": 1}, {"stamp": first.kept["stamp"], "values": {"recall.top_k": "x"}}):
-        assert quick_settings(str(workspace.home), damaged, environ={}).number("recall.top_k") in (4, 5)
+    stamp = first.kept["stamp"]
+    damaged: list[object] = [None, [], {"stamp": 1}, {"stamp": stamp, "values": {"recall.top_k": "x"}}]
+    for kept in damaged:
+        assert quick_settings(str(workspace.home), kept, environ={}).number("recall.top_k") in (4, 5)

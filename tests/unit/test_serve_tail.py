@@ -20,7 +20,7 @@ def called(number: str, command: str) -> dict[str, Any]:
     return {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "x"}, block]}}
 
 
-def result(number: str, text: str, is_error: bool) -> dict[str, Any]:
+def result(number: str, text: Any, is_error: bool) -> dict[str, Any]:
     return said([{"type": "tool_result", "tool_use_id": number, "content": text, "is_error": is_error}])
 
 
