@@ -22,7 +22,11 @@ __all__ = ["claims_of", "target_words"]
 
 #: A blank of a pattern: blanks, emphasis, the ticks of code.
 _BLANK: Final = r"[\s*_`~]+"
-_FLAGS: Final = re.MULTILINE
+#: Between words that are written together, they may be none.
+_NO_BLANK: Final = r"[\s*_`~]*"
+
+#: In languages that put a condition before its clause, what is said behind a claim is another matter from here on.
+_BEHIND: Final = 8
 
 #: Verb, words of the target, span in the cut, missing means.
 Found = tuple[str, tuple[str, ...], tuple[int, int], str]
@@ -34,15 +38,15 @@ def tongue(language: str) -> ModuleType:
 
 
 @lru_cache(maxsize=512)
-def pattern(text: str) -> re.Pattern[str]:
+def pattern(text: str, blank: str = _BLANK) -> re.Pattern[str]:
     """The pattern that `text` writes with single blanks."""
-    return re.compile(re.sub(r"(?<!\\)(?<!\[) ", lambda _: _BLANK, text), _FLAGS)
+    return re.compile(text.replace(" ", blank), re.MULTILINE)
 
 
 @lru_cache(maxsize=256)
 def exact(text: str) -> re.Pattern[str]:
     """The pattern as it stands."""
-    return re.compile(text, _FLAGS)
+    return re.compile(text, re.MULTILINE)
 
 
 def claims_of(message: str, lowered: str, languages: list[str], start: int) -> list[Claim]:
@@ -94,7 +98,9 @@ class _Reader:
 
     def _read_cut(self, cut: str, first: int, sentence: str, at: int, before: str) -> list[Claim]:
         found = self._acts(cut) or self._means(cut)
-        if not found or self._is_silent(cut, sentence, before, {verb for verb, *_ in found}):
+        if not found or self._is_silent(
+            cut, max(end for *_, (_, end), _ in found), sentence, before, {verb for verb, *_ in found}
+        ):
             return []
         place = self._start + at + first
         return [
@@ -103,7 +109,7 @@ class _Reader:
         ]
 
     def _acts(self, cut: str) -> list[Found]:
-        heads = [head for text in self._tongue.HEADS for head in pattern(text).finditer(cut)]
+        heads = [head for text in self._tongue.HEADS for head in self._pattern(text).finditer(cut)]
         found: list[Found] = []
         for verb in self._verbs(cut):
             span = self._span(verb, cut, heads)
@@ -111,22 +117,25 @@ class _Reader:
                 found.append((verb, self._words(cut, span, verb), span, ""))
         return self._joined(cut, found)
 
+    def _pattern(self, text: str) -> re.Pattern[str]:
+        return pattern(text, _NO_BLANK if self._tongue.CHUNKS else _BLANK)
+
     def _verbs(self, cut: str) -> list[str]:
         return [verb for verb, (stems, _) in self._tongue.ACTS.items() if any(stem in cut for stem in stems)]
 
     def _act(self, verb: str) -> re.Pattern[str]:
         act = self._tongue.ACTS[verb][1]
-        return pattern(f"(?:{act})" if self._tongue.CHUNKS else rf"(?<![\w-])(?:{act})(?![\w-])")
+        return self._pattern(f"(?:{act})" if self._tongue.CHUNKS else rf"(?<![\w-])(?:{act})(?![\w-])")
 
     def _span(self, verb: str, cut: str, heads: list[re.Match[str]]) -> tuple[int, int] | None:
         """Where an act of a verb is said to be out of reach."""
-        fill = pattern(self._tongue.FILL)
+        fill = self._pattern(self._tongue.FILL)
         for act in self._act(verb).finditer(cut):
             for head in heads:
                 if head.end() <= act.start() and fill.fullmatch(cut, head.end(), act.start()):
                     return head.start(), act.end()
             for text in self._tongue.TAILS:
-                tail = pattern(text).match(cut, act.end())
+                tail = self._pattern(text).match(cut, act.end())
                 if tail:
                     return act.start(), tail.end()
         return None
@@ -136,7 +145,7 @@ class _Reader:
         if not found or not self._tongue.AND:
             return found
         named = {verb for verb, *_ in found}
-        fill = pattern(rf"(?:{self._tongue.AND})(?:[\w]+ ){{0,2}}?")
+        fill = self._pattern(rf"(?:{self._tongue.AND})(?:[\w]+ ){{0,2}}?")
         for verb in self._verbs(cut):
             for _, words, (begin, end), _ in list(found) if verb not in named else ():
                 act = self._act(verb).search(cut, end)
@@ -147,7 +156,7 @@ class _Reader:
 
     def _means(self, cut: str) -> list[Found]:
         for means in self._tongue.MEANS:
-            match = pattern(means).search(cut)
+            match = self._pattern(means).search(cut)
             if match:
                 groups = match.groupdict()
                 said = " ".join(filter(None, (groups.get("what"), groups.get("more"))))
@@ -159,9 +168,10 @@ class _Reader:
         rest = cut if self._tongue.CHUNKS else cut[span[0] :]
         return target_words(self._act(verb).sub(" ", rest), self._tongue.GENERIC)
 
-    def _is_silent(self, cut: str, sentence: str, before: str, verbs: set[str]) -> bool:
+    def _is_silent(self, cut: str, end: int, sentence: str, before: str, verbs: set[str]) -> bool:
         """Whether it is no claim of now, of who speaks, for want of means; or was done after all."""
-        if any(exact(silent).search(cut) for silent in self._tongue.SILENT):
+        judged = cut[: end + _BEHIND] if self._tongue.CHUNKS else cut
+        if any(exact(silent).search(judged) for silent in self._tongue.SILENT):
             return True
         lacks = exact(self._tongue.LACK).search
         if exact(self._tongue.BECAUSE).search(sentence) and not lacks(sentence):

@@ -2,43 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import hikidashi
-from hikidashi.drawer.fact import Fact
 from hikidashi.recall.guard import Challenge, challenge, inability, raised_as
-
-NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
-HERE = "a" * 32
-VERBS = tomllib.loads((Path(hikidashi.__file__).parent / "capture/tools/verbs.toml").read_text(encoding="utf-8"))
-
-
-def fact(key: str = "deploy:blyck", **changed: Any) -> Fact:
-    """A capability as promotion makes it, with all the words of its verb."""
-    verb = key.partition(":")[0]
-    values: dict[str, Any] = {
-        "id": 1, "scope": "workspace", "key": key, "type": "capability", "body": "npm run dist", "confidence": 0.9,
-        "proof": "done", "status": "active", "probe": (),
-        "aliases": tuple(alias for some in VERBS.get(verb, {}).values() for alias in some), "trust": "tool",
-        "origin": "promotion", "digest": "", "machine_id": HERE, "machine_name": "desk",
-        "source": {"at": "2026-03-08T09:00:00.000Z"}, "rules_version": 1, "version": 1,
-        "created_at": "2026-03-08T10:00:00.000Z", "updated_at": "2026-03-08T10:00:00.000Z",
-        "last_seen": "2026-03-08T10:00:00.000Z", "last_verified": None, "last_failed": None, "failure": "", "uses": 0,
-    }  # fmt: skip
-    return Fact(**{**values, **changed})
-
-
-DEPLOY = fact(
-    body="npm run dist\naws s3 cp dist s3://blyck-releases --recursive",
-    proof="upload: dist/index.html to s3://blyck-releases/index.html",
-    probe=("aws", "sts", "get-caller-identity"),
-)
-
+from tests.unit.guard_desk import DEPLOY, HERE, NOW, fact, rule
 
 def raised(message: str = "I cannot deploy, I have no credentials.", **changed: Any) -> Challenge | None:
     values: dict[str, Any] = {
@@ -60,10 +31,6 @@ def test_the_accident_is_sent_back_with_what_is_on_record() -> None:
         "2026-03-08 (2 days ago)", "`aws sts get-caller-identity`", "Do not run it unless the user asked",
     ):  # fmt: skip
         assert part in found.text
-
-
-def rule(body: str) -> Fact:
-    return fact("rule:x", type="rule", body=body, aliases=(), origin="rule")
 
 
 @pytest.mark.parametrize(
