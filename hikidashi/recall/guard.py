@@ -23,24 +23,32 @@ __all__ = ["Challenge", "Claim", "challenge", "inability", "raised_as"]
 #: What a language cannot say an inability without, in lower case and with straight apostrophes.
 MARKS: Final[dict[str, tuple[str, ...]]] = {
     "en": (
-        "can't", "cannot", "can not", "unable", "not able", "n't have", "not have", "no way", "no access",
-        "have no", "has no", "n't be able", "not be able", "n't possible", "not possible", "impossible", "lack",
-        "are no", "is no", "n't logged", "not logged", "n't authent", "not authent", "n't author", "not author",
-        "n't signed", "not signed", "no credentials", "n't any", "not any", "not something i", "n't something i",
-        "without access", "can't be", "missing", "incapable", "beyond what i", "outside what i", "n't configured",
-        "not configured", "n't available", "not available", "n't set up", "not set up",
+        "can't", "cannot", "can not", "unable", "not able", "n't have", "not have", "no way", "no access", "have no",
+        "has no", "n't be able", "not be able", "n't possible", "not possible", "impossible", "lack", "are no",
+        "is no", "n't logged", "not logged", "n't authent", "not authent", "n't author", "not author", "n't signed",
+        "not signed", "no credentials", "n't any", "not any", "not something i", "n't something i", "without access",
+        "can't be", "missing", "incapable", "beyond what i", "outside what i", "n't configured", "not configured",
+        "n't available", "not available", "n't set up", "not set up",
     ),
     "ja": (
-        "できま", "出来ま", "できない", "出来ない", "できず", "不可能", "ありません", "がない", "がなく", "無い", "無く",
-        "ないため", "ないので", "行えま", "行えない", "不可です", "かねます", "持っていな", "持っておら", "持ち合わせて",
-        "ておらず", "ていません", "ていない", "られません", "られない", "えません", "けません", "せません", "れません", "権限不足",
+        "できま", "出来ま", "できない", "出来ない", "できず", "不可能", "ありません", "がない", "がなく", "無い",
+        "無く", "ないため", "ないので", "行えま", "行えない", "不可です", "かねます", "持っていな", "持っておら",
+        "持ち合わせて", "ておらず", "ていません", "ていない", "られません", "られない", "えません", "けません",
+        "せません", "れません", "権限不足",
     ),
-    "zh": ("无法", "無法", "不能", "没法", "沒法", "没有", "沒有", "不了", "缺少", "缺乏", "不具备", "不具備", "无权", "無權", "未登录", "未登入", "办不到", "辦不到", "不可能", "未配置", "不可以"),
-    "ko": ("수 없", "수가 없", "수는 없", "못합니다", "못해", "못 합니다", "불가", "없습니다", "없어", "없으", "없는", "않습니다", "않아"),
+    "zh": (
+        "无法", "無法", "不能", "没法", "沒法", "没有", "沒有", "不了", "缺少", "缺乏", "不具备", "不具備", "无权",
+        "無權", "未登录", "未登入", "办不到", "辦不到", "不可能", "未配置", "不可以",
+    ),
+    "ko": (
+        "수 없", "수가 없", "수는 없", "못합니다", "못해", "못 합니다", "불가", "없습니다", "없어", "없으", "없는",
+        "않습니다", "않아",
+    ),
     "es": (
-        "no puedo", "no podemos", "no es posible", "imposible", "no tengo", "no tenemos", "no soy capaz", "incapaz",
-        "no podré", "no hay", "no dispongo", "no cuento con", "falta", "carezco", "no estoy autenticad",
-        "no he iniciado", "no logro", "no consigo", "no tiene", "sin acceso", "sin credenciales", "no dispone",
+        "no puedo", "no podemos", "no me es", "no nos es", "resulta posible", "será posible", "no es posible",
+        "imposible", "no tengo", "no tenemos", "no soy capaz", "incapaz", "no podré", "no hay", "no dispongo",
+        "no cuento con", "falta", "carezco", "no estoy autenticad", "no he iniciado", "no logro", "no consigo",
+        "no tiene", "sin acceso", "sin credenciales", "no dispone",
     ),
     "de": (
         "kann", "nicht in der lage", "nicht möglich", "unmöglich", "habe kein", "haben kein", "fehlen", "fehlt",
@@ -50,13 +58,14 @@ MARKS: Final[dict[str, tuple[str, ...]]] = {
     "fr": (
         "peux pas", "pouvons pas", "ne peux", "pas possible", "impossible", "pas en mesure", "ai pas", "n'ai aucun",
         "incapable", "pourrai pas", "il n'y a pas", "il manque", "me manque", "ne dispose", "n'a pas", "sans accès",
-        "suis pas", "pas capable", "n'avons pas", "n'avons aucun", "n'y a aucun", "n'a aucun",
+        "suis pas", "pas capable", "incapacité", "impossibilité", "n'avons pas", "n'avons aucun", "n'y a aucun",
+        "n'a aucun",
     ),
     "pt": (
-        "não posso", "não consigo", "não podemos", "não conseguimos", "não é possível", "impossível", "não tenho",
-        "não temos", "incapaz", "não sou capaz", "não poderei", "não conseguirei", "não há", "não existem", "falta",
-        "não disponho", "não estou autenticad", "não estou logad", "sem acesso", "sem credenciais", "não tem",
-        "nao posso", "nao consigo", "nao tenho", "não dispõe",
+        "não posso", "não consigo", "não me é", "não podemos", "não conseguimos", "não é possível", "impossível",
+        "não tenho", "não temos", "incapaz", "não sou capaz", "não poderei", "não conseguirei", "não há",
+        "não existem", "falta", "não disponho", "não estou autenticad", "não estou logad", "sem acesso",
+        "sem credenciais", "não tem", "nao posso", "nao consigo", "nao tenho", "não dispõe",
     ),
 }  # fmt: skip
 

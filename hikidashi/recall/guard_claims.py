@@ -165,7 +165,11 @@ class _Reader:
 
     def _words(self, cut: str, span: tuple[int, int], verb: str) -> tuple[str, ...]:
         """What the cut says beside the claim: it may name a target."""
-        rest = cut if self._tongue.CHUNKS else cut[span[0] :]
+        if self._tongue.CHUNKS:
+            rest = cut
+        else:
+            stop = exact(self._tongue.STOP).search(cut, span[1])
+            rest = cut[span[0] : stop.start() if stop else len(cut)]
         return target_words(self._act(verb).sub(" ", rest), self._tongue.GENERIC)
 
     def _is_silent(self, cut: str, end: int, sentence: str, before: str, verbs: set[str]) -> bool:
@@ -199,4 +203,4 @@ def target_words(text: str, generic: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16)
 def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+    return frozenset(text.split()) | {token.text for token in plain_tokens(text)}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import lru_cache
 
-from hikidashi.drawer.terms import fold, plain_tokens, script_of
-from hikidashi.recall.guard import Claim, raised_as
+from hikidashi.drawer.terms import Token, fold, is_everyday, plain_tokens
+from hikidashi.recall.guard import MARKS, Claim, raised_as
+from hikidashi.recall.guard_claims import tongue
 from hikidashi.recall.inject import inline
 from hikidashi.times import parse_time
 
@@ -55,6 +57,18 @@ _CALLS: Final[dict[str, tuple[str, ...]]] = {
     "infra": ("terraform", "tofu", "pulumi", "ansible", "cloudformation", "cdk ", "kubectl", "helm "),
 }  # fmt: skip
 
+#: Small words between a verb and what it is done to.
+_ARTICLES: Final = (
+    "the", "our", "my", "this", "a", "an", "to", "on", "il", "el", "la", "los", "las", "le", "les", "l", "un", "una",
+    "das", "den", "die", "der", "o", "os", "as", "do", "da", "de", "del", "du",
+)  # fmt: skip
+
+#: Where acts of a verb go in general.
+_HOSTS: Final[dict[str, frozenset[str]]] = {
+    "push": frozenset({"github", "gitlab", "bitbucket", "origin", "remote", "upstream"}),
+    "publish": frozenset({"npm", "pypi", "registry", "registri"}),
+}
+
 #: Words of a target that say no more than where such things go.
 _PLACES: Final = frozenset({"prod", "product", "production", "stag", "staging", "live", "preview", "dev"})
 
@@ -70,7 +84,7 @@ def decide(
 ) -> tuple[Fact, Claim, list[Fact]] | None:
     """The fact that answers the first claim that has one, and others of the same verb; None when nothing is to be
     raised."""
-    for claim in claims:
+    for claim in sorted(claims, key=lambda claim: not claim.verb):
         fitting = [fact for fact in capabilities if _is_about(fact, claim, prompt)]
         fitting = _of_target(fitting, claim, prompt)
         if not fitting or any(raised_as(fact) in raised_before for fact in fitting):
@@ -95,34 +109,47 @@ def _is_about(fact: Fact, claim: Claim, prompt: str) -> bool:
         return verb == claim.verb
     if verb == "auth" and claim.words:
         return True  # its target decides
-    return says_verb(fact, prompt)
+    return _says_verb(fact, prompt)
 
 
-def says_verb(fact: Fact, text: str) -> bool:
+def _says_verb(fact: Fact, text: str) -> bool:
     """Whether a text says what a fact is about: the first part of its key, or an alias."""
-    folded = fold(text)
-    padded = f" {' '.join(token.written for token in plain_tokens(text))} "
+    return bool(_said(fact, text))
+
+
+def _said(fact: Fact, text: str) -> list[tuple[int, int]]:
+    """Where a text says the first part of a fact's key or an alias: first token and the one behind the last."""
+    folded, tokens = _written(text)
+    found = []
     for name in (fact.key.partition(":")[0].replace("-", " "), *fact.aliases):
-        said = fold(name)
-        if script_of(said[:1]) or any(script_of(char) for char in said):
+        said, words = _written(name)
+        if any(token.chunk for token in words):
             if said in folded:
-                return True
-        elif f" {' '.join(token.written for token in plain_tokens(name))} " in padded:
-            return True
-    return False
+                found += [(at, at + 1) for at, token in enumerate(tokens) if words[-1].text in token.text]
+            continue
+        size = len(words)
+        for at in range(len(tokens) - size + 1) if size else ():
+            if all(token.written == word.written for token, word in zip(tokens[at:], words, strict=False)):
+                found.append((at, at + size))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _written(text: str) -> tuple[str, list[Token]]:
+    """A text folded, and its tokens."""
+    return fold(text), plain_tokens(text)
 
 
 def _of_target(facts: list[Fact], claim: Claim, prompt: str) -> list[Fact]:
     """The facts whose target is the one named by the claim, or else by the prompt; all where neither names any."""
     if not facts:
         return []
-    if claim.words:
-        return [fact for fact in facts if _fits(fact, claim.words)]
-    named = [fact for fact in facts if _target_names(fact) & {token.text for token in plain_tokens(prompt)}]
-    if named:
-        return named
-    foreign = _foreign(prompt, facts)
-    return [] if foreign else facts
+    words = tuple(word for word in claim.words if word not in _HOSTS.get(claim.verb, ()))
+    if words:
+        return [fact for fact in facts if _fits(fact, words)]
+    said = {token.text for token in plain_tokens(prompt)}
+    named = [fact for fact in facts if _target_names(fact) & said]
+    return named or [fact for fact in facts if not _asks_for_another(prompt, fact)]
 
 
 def _fits(fact: Fact, words: tuple[str, ...]) -> bool:
@@ -130,6 +157,11 @@ def _fits(fact: Fact, words: tuple[str, ...]) -> bool:
         token.text for token in plain_tokens(f"{fact.body} {fact.proof} {' '.join(fact.probe)}")
     }
     return any(word in known for word in words) and not (_places(words) - known)
+
+
+def _known_words(fact: Fact) -> set[str]:
+    told = f"{fact.body} {fact.proof} {' '.join(fact.probe)}"
+    return _target_names(fact) | {token.text for token in _written(told)[1]}
 
 
 def _places(words: Collection[str]) -> set[str]:
@@ -141,9 +173,24 @@ def _target_names(fact: Fact) -> set[str]:
     return {token.text for token in plain_tokens(target)}
 
 
-def _foreign(prompt: str, facts: list[Fact]) -> bool:
-    """Whether the prompt asks for the act on something that none of the facts knows."""
+def _asks_for_another(prompt: str, fact: Fact) -> bool:
+    """Whether a prompt asks for the act on something else: a name that the fact does not know stands right beside its
+    verb, as in "deploy the warehouse" or "warehouse をデプロイ"."""
+    tokens = _written(prompt)[1]
+    known = _known_words(fact)
+    for begin, end in _said(fact, prompt):
+        behind = next((token for token in tokens[end:] if token.written not in _ARTICLES), None)
+        before = tokens[begin - 1] if begin and tokens[begin].chunk else None
+        for token in (behind, before):
+            if token and not token.chunk and token.text not in known and _may_be_name(token):
+                return True
     return False
+
+
+def _may_be_name(token: Token) -> bool:
+    if is_everyday(token.written) or token.text.isdigit() or len(token.text) < 3:
+        return False
+    return not any(token.written in tongue(language).GENERIC.split() for language in MARKS)
 
 
 def _failed(fact: Fact, failure: str) -> bool:
@@ -172,7 +219,7 @@ def _covers(rule: Fact | Note, fact: Fact) -> bool:
     folded = f" {fold(rule.body)} "
     if not any(bar in folded for bar in _BARS):
         return False
-    if says_verb(fact, rule.body):
+    if _says_verb(fact, rule.body):
         return True
     return bool(_target_names(fact) & {token.text for token in plain_tokens(rule.body)})
 

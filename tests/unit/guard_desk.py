@@ -54,7 +54,12 @@ def desk() -> list[Fact]:
         fact("build:blyck", body="npm run build", proof="built in 1.20s"),
         fact("connect-db:db.example.com/shop", body="psql -h db.example.com shop -c 'select 1'", proof="(1 row)"),
         fact("connect-ssh:web1.example.com", body="ssh mika@web1.example.com uptime", proof="up 41 days"),
-        fact("auth:github", body="gh auth status", proof="Logged in to github.com as mika", probe=("gh", "auth", "status")),
+        fact(
+            "auth:github",
+            body="gh auth status",
+            proof="Logged in to github.com as mika",
+            probe=("gh", "auth", "status"),
+        ),
         fact("container:blyck", body="docker compose up -d", proof="Container blyck-web-1  Started"),
         fact("infra:blyck-network", body="terraform apply", proof="Apply complete! Resources: 3 added"),
     ]

@@ -9,7 +9,8 @@ import pytest
 
 import hikidashi
 from hikidashi.recall.guard import Challenge, challenge, inability, raised_as
-from tests.unit.guard_desk import DEPLOY, HERE, NOW, fact, rule
+from tests.unit.guard_desk import DEPLOY, HERE, NOW, cases, decide, fact, rule
+
 
 def raised(message: str = "I cannot deploy, I have no credentials.", **changed: Any) -> Challenge | None:
     values: dict[str, Any] = {
@@ -81,3 +82,52 @@ def test_a_message_without_words_of_inability_loads_no_pattern() -> None:
 )
 def test_no_text_breaks_it(text: str) -> None:
     inability(text)
+
+
+LANGUAGES = ("en", "ja", "zh", "ko", "es", "de", "fr", "pt")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_raised_of_last_messages(language: str) -> None:
+    """At least nine of ten true ones, and no false one."""
+    some = cases(language)
+    found = {case["message"]: decide(case) for case in some if "raised" in case}
+    hits = sum(
+        bool((got := found[case["message"]]) and got.fact.key == case["raised"]) for case in some if "raised" in case
+    )
+    assert hits >= 0.9 * len(found), [message for message, got in found.items() if got is None]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_turn_is_sent_back_for_nothing(language: str) -> None:
+    for case in cases(language):
+        if "why" in case:
+            found = decide(case)
+            assert found is None, f"{case['why']}: {case['message']} {found and found.claim}"
+
+
+def test_cases_are_enough_and_half_of_them_are_silent() -> None:
+    some = [case for language in LANGUAGES for case in cases(language)]
+    assert len(some) >= 120
+    assert len([case for case in some if "why" in case]) >= len(some) / 2
+    assert all(("why" in case) != ("raised" in case) for case in some)
+
+
+def test_cases_held_out_from_tuning() -> None:
+    """The figures are in docs/guard.md."""
+    some = cases("held_out")
+    raised_ones = [case for case in some if "raised" in case]
+    hits = [case for case in raised_ones if (got := decide(case)) and got.fact.key == case["raised"]]
+    assert len(some) >= 60
+    assert len(hits) >= 0.9 * len(raised_ones)
+    assert [case["message"] for case in some if "why" in case and decide(case)] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_same_cases_without_their_reason_for_silence_are_raised(language: str) -> None:
+    """A rule, a failed call, a refused one and another machine silence a message that is raised without them."""
+    for case in cases(language):
+        if case.get("why") in ("a rule covers it", "another machine", "another verb"):
+            bare = {**case, "rules": (), "machine": HERE, "failures": (), "refused": False}
+            bare.pop("facts", None)
+            assert decide(bare) is not None, case["message"]

@@ -39,11 +39,17 @@ ACTS: Final = {
     ),
     "container": (
         ("container", "docker"),
-        rf"(?:docker-?)?container(?: [\w.-]+){{0,2}} {_DO}|docker(?: [\w.-]+){{0,2}} (?:nutzen|verwenden|zu nutzen|starten)",
+        (
+            rf"(?:docker-?)?container(?: [\w.-]+){{0,2}} {_DO}|docker(?: [\w.-]+){{0,2}} (?:nutzen|verwenden"
+            r"|zu nutzen|starten)"
+        ),
     ),
     "infra": (
         ("provision", "terraform", "infrastruktur", "cluster"),
-        rf"(?:zu )?provisionieren|terraform(?: [\w.-]+){{0,2}} (?:anzuwenden|anwenden|{_DO})|infrastruktur(?: [\w.-]+)? (?:anzulegen|anlegen)",
+        (
+            rf"(?:zu )?provisionieren|terraform(?: [\w.-]+){{0,2}} (?:anzuwenden|anwenden|{_DO})"
+            r"|infrastruktur(?: [\w.-]+)? (?:anzulegen|anlegen)"
+        ),
     ),
     "deploy": (
         ("deploy", "ausroll", "auszuroll", "bereit", "produktion", "live", "rollout"),
@@ -53,11 +59,17 @@ ACTS: Final = {
     ),
     "publish": (
         ("veröffentlich", "publizier", "release"),
-        rf"(?:zu )?veröffentlichen|veröffentlichung|(?:zu )?publizieren|release(?: [\w.-]+)? (?:(?:zu )?erstellen|{_DO})",
+        (
+            r"(?:zu )?veröffentlichen|veröffentlichung|(?:zu )?publizieren"
+            rf"|release(?: [\w.-]+)? (?:(?:zu )?erstellen|{_DO})"
+        ),
     ),
     "push": (
         ("push", "pull", "pr", "hochlad", "hochzulad"),
-        rf"(?:zu )?pushen|(?:git )?push(?: {_DO})?|hoch(?:zu)?laden|(?:pull request|pr)(?: [\w.-]+)? (?:(?:zu )?erstellen|(?:zu )?öffnen|aufmachen)",
+        (
+            rf"(?:zu )?pushen|(?:git )?push(?: {_DO})?|hoch(?:zu)?laden|(?:pull request"
+            r"|pr)(?: [\w.-]+)? (?:(?:zu )?erstellen|(?:zu )?öffnen|aufmachen)"
+        ),
     ),
     "auth": (
         ("anmeld", "anzumeld", "einlog", "einzulog", "authent", "login"),
@@ -108,7 +120,7 @@ MEANS: Final = (
     rf"|zur) [\w.'/-]+(?: [\w.'/-]+){{0,2}})?)",
     r"\b(?:ich bin|bin ich)(?: [\w-]+){0,2}? nicht (?:bei |in )?(?P<more>[\w.'/-]+ )?(?:angemeldet|eingeloggt"
     r"|authentifiziert|autorisiert)",
-    rf"\b(?P<what>[\w.-]*?)-?(?:zugangsdaten|anmeldedaten) (?:fehlen|sind nicht (?:vorhanden|hinterlegt|konfiguriert))",
+    r"\b(?P<what>[\w.-]*?)-?(?:zugangsdaten|anmeldedaten) (?:fehlen|sind nicht (?:vorhanden|hinterlegt|konfiguriert))",
 )
 
 CUTS: Final = r";|:(?=\s)|\s[—–-]+\s|—|, (?:aber|also|daher|deshalb|sodass|jedoch)\b|[()]"
@@ -143,12 +155,27 @@ DONE: Final = (
     r"\b(?:ist|sind|wurde|wurden) (?:[\w.'/-]+ ){0,4}?(?:{done})\b(?! nicht)",
 )
 DONE_WORDS: Final = {
-    "deploy": "deployt|deployed|ausgerollt|bereitgestellt|live", "publish": "veröffentlicht|publiziert", "push": "gepusht|hochgeladen", "auth": "angemeldet|eingeloggt",
-    "build": "gebaut|kompiliert", "package": "paketiert", "test": "getestet|tests ausgeführt", "connect-db": "verbunden|migriert|abgefragt",
-    "connect-ssh": "verbunden", "container": "gestartet", "infra": "angewendet|provisioniert",
-}  # fmt: skip
+    "deploy": r"deployt|deployed|ausgerollt|bereitgestellt|live",
+    "publish": r"veröffentlicht|publiziert",
+    "push": r"gepusht|hochgeladen",
+    "auth": r"angemeldet|eingeloggt",
+    "build": r"gebaut|kompiliert",
+    "package": r"paketiert",
+    "test": r"getestet|tests ausgeführt",
+    "connect-db": r"verbunden|migriert|abgefragt",
+    "connect-ssh": r"verbunden",
+    "container": r"gestartet",
+    "infra": r"angewendet|provisioniert",
+}
+#: Behind an act, what names no target of it.
+STOP: Final = (
+    r"[,.!]|\b(?:von|hier|ohne|weil|da|denn|wegen|aufgrund|mit|und|aber|derzeit|aktuell|direkt|in (?:dieser"
+    r"|diesem|meiner|der sandbox)|selbst)\b"
+)
+
 AND: Final = r"(?: (?:oder|und|noch|bzw\.) |/|, )"
 GENERIC: Final = """
+dies das gesamten
 aber aktuell alle allerdings als am an anderung anderungen anmeldedaten anwendung app auch auf aus ausfuhren
 ausserstande befugt bei berechtigung berechtigungen bin branch build cli code commit commits container da dafur daher
 damit das dass datenbank dazu db dein deine deinen dem den denn deploy deployment der derzeit des die diese diesem

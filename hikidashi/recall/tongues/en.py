@@ -210,17 +210,31 @@ DONE: Final = (
     r"|in march))",
 )
 DONE_WORDS: Final = {
-    "deploy": "deployed|redeployed|shipped|rolled out|live", "publish": "published|released", "push": "pushed",
-    "auth": "logged in|signed in|authenticated", "build": "built|rebuilt|compiled", "package": "packaged",
-    "test": "tested|ran the tests|ran all tests", "connect-db": "connected|migrated|queried",
-    "connect-ssh": "connected", "container": "started", "infra": "provisioned|applied",
-}  # fmt: skip
+    "deploy": r"deployed|redeployed|shipped|rolled out|live",
+    "publish": r"published|released",
+    "push": r"pushed",
+    "auth": r"logged in|signed in|authenticated",
+    "build": r"built|rebuilt|compiled",
+    "package": r"packaged",
+    "test": r"tested|ran the tests|ran all tests",
+    "connect-db": r"connected|migrated|queried",
+    "connect-ssh": r"connected",
+    "container": r"started",
+    "infra": r"provisioned|applied",
+}
+
+#: Behind an act, what names no target of it.
+STOP: Final = (
+    r"[,.!]|\b(?:from|in|inside|within|without|because|since|as|though|although|here|due|given|at|via|by|using"
+    r"|with|yet|so|and|but|right now|myself|directly|unless|while|until|on (?:this|my|your|behalf))\b"
+)
 
 #: Joins another act to the one claimed.
 AND: Final = r"(?:,? (?:or|and|nor) |/|, )"
 
 #: Words around an act that name no target.
 GENERIC: Final = """
+way ways though although means option sorry afraid note so lets let unfortunately none neither
 a able about access account actual actually all allowed also am an and any anything anywhere api app appear
 application arent artifact as at automated automatically aws-less be behalf beyond branch build bundle by can cannot
 cant capable change changed changes cli cloud code commit commits configured container containers credential

@@ -64,7 +64,10 @@ ACTS: Final = {
     ),
     "build": (
         ("compil", "build", "constru"),
-        rf"compilar(?:lo|la)?|compilación|(?:hacer |generar )?{_THE}build|construir {_THE}(?:proyecto|imagen|aplicación|app|bundle)",
+        (
+            rf"compilar(?:lo|la)?|compilación|(?:hacer |generar )?{_THE}build|construir {_THE}(?:proyecto"
+            r"|imagen|aplicación|app|bundle)"
+        ),
     ),
 }
 
@@ -151,12 +154,27 @@ DONE: Final = (
     r"\b(?:está|quedó|fue) (?:{done}) (?:correctamente|con éxito)",
 )
 DONE_WORDS: Final = {
-    "deploy": "desplegad[oa]s?|en producción|publicad[oa]|en línea", "publish": "publicad[oa]s?", "push": "subid[oa]s?|pusheado|hecho push", "auth": "iniciado sesión|autenticad[oa]",
-    "build": "compilad[oa]|construid[oa]", "package": "empaquetad[oa]", "test": "probad[oa]|ejecutado (?:los|las) (?:tests|pruebas)",
-    "connect-db": "conectad[oa]|consultad[oa]|migrad[oa]", "connect-ssh": "conectad[oa]", "container": "levantad[oa]s?|iniciad[oa]s?", "infra": "aplicad[oa]|aprovisionad[oa]",
-}  # fmt: skip
+    "deploy": r"desplegad[oa]s?|en producción|publicad[oa]|en línea",
+    "publish": r"publicad[oa]s?",
+    "push": r"subid[oa]s?|pusheado|hecho push",
+    "auth": r"iniciado sesión|autenticad[oa]",
+    "build": r"compilad[oa]|construid[oa]",
+    "package": r"empaquetad[oa]",
+    "test": r"probad[oa]|ejecutado (?:los|las) (?:tests|pruebas)",
+    "connect-db": r"conectad[oa]|consultad[oa]|migrad[oa]",
+    "connect-ssh": r"conectad[oa]",
+    "container": r"levantad[oa]s?|iniciad[oa]s?",
+    "infra": r"aplicad[oa]|aprovisionad[oa]",
+}
+#: Behind an act, what names no target of it.
+STOP: Final = (
+    r"[,.!]|\b(?:desde|aquí|sin|porque|ya que|dado|debido|mientras|por|con|así|y|pero|ahora|actualmente"
+    r"|directamente|en (?:este|esta|mi|el entorno|la sesión)|a partir)\b"
+)
+
 AND: Final = r"(?: (?:o|y|ni|e|u) |/|, )"
 GENERIC: Final = """
+incapaz capaces forma medio medios despues sigo este
 a acceso accesos actualmente ahora al aplicacion app aqui arreglo base build cambio cambios capaz carezco clave claves
 cli codigo completa completar con configuradas configurado consigo consulta consultas contenedor contenedores
 correccion credencial credenciales cuenta cuento datos db de del deploy desde directamente dispongo docker ejecutar el

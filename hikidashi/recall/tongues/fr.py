@@ -60,7 +60,10 @@ ACTS: Final = {
     ),
     "build": (
         ("compil", "build", "constru"),
-        rf"compiler|compilation|builder|(?:faire |lancer )?{_THE}build|construire {_THE}(?:projet|image|application|bundle)",
+        (
+            rf"compiler|compilation|builder|(?:faire |lancer )?{_THE}build|construire {_THE}(?:projet|image"
+            r"|application|bundle)"
+        ),
     ),
 }
 
@@ -85,7 +88,7 @@ _SOME: Final = (
 )
 _HAVE: Final = (
     r"(?:\b(?:je|nous) (?:n'ai|n'avons) (?:[\w-]+ )?(?:pas|plus|ni)|\b(?:je|nous) (?:n'ai"
-    r"|n'avons) (?:[\w-]+ )?(?=aucun)|\b(?:je|nous) ne (?:dispose|disposons) (?:[\w-]+ )?(?:pas|d'aucun\w*)"
+    r"|n'avons)(?: [\w-]+)?(?= aucun)|\b(?:je|nous) ne (?:dispose|disposons) (?:[\w-]+ )?(?:pas|d'aucun\w*)"
     r"|\bil (?:me |nous )manque|\b(?:cet environnement|l'environnement|ce bac à sable|la session) n'a (?:pas"
     r"|aucun\w*)|\bil n'y a (?:pas|aucun\w*)|\b(?:je|nous) n'avons (?:pas|aucun\w*))"
     rf" {_NOW}{_SOME}"
@@ -154,12 +157,27 @@ DONE: Final = (
     r"\b(?:est|sont) (?:maintenant |désormais |bien |déjà )(?:{done})\b",
 )
 DONE_WORDS: Final = {
-    "deploy": "déployée?s?|mise? en (?:ligne|production)|en (?:ligne|production)", "publish": "publiée?s?", "push": "poussée?s?|pushée?s?", "auth": "connectée?|authentifiée?",
-    "build": "compilée?s?|construite?s?", "package": "empaquetée?s?", "test": "testée?s?|(?:lancé|exécuté) les tests", "connect-db": "connectée?|interrogée?|migrée?",
-    "connect-ssh": "connectée?", "container": "démarrée?s?|lancée?s?", "infra": "appliquée?s?|provisionnée?s?",
-}  # fmt: skip
+    "deploy": r"déployée?s?|mise? en (?:ligne|production)|en (?:ligne|production)",
+    "publish": r"publiée?s?",
+    "push": r"poussée?s?|pushée?s?",
+    "auth": r"connectée?|authentifiée?",
+    "build": r"compilée?s?|construite?s?",
+    "package": r"empaquetée?s?",
+    "test": r"testée?s?|(?:lancé|exécuté) les tests",
+    "connect-db": r"connectée?|interrogée?|migrée?",
+    "connect-ssh": r"connectée?",
+    "container": r"démarrée?s?|lancée?s?",
+    "infra": r"appliquée?s?|provisionnée?s?",
+}
+#: Behind an act, what names no target of it.
+STOP: Final = (
+    r"[,.!]|\b(?:depuis|ici|d'ici|sans|car|parce|puisque|en raison|avec|et|mais|actuellement|directement"
+    r"|dans (?:cet|cette|ce|mon)|moi-même|par)\b"
+)
+
 AND: Final = r"(?: (?:ou|et|ni) |/|, )(?:de |d')?"
 GENERIC: Final = """
+incapacite impossibilite etat
 a acceder acces actuellement ai app application au aucun aucune aussi aux avec bac base branche build ca capable
 capacite car ce cela ces cet cette changements cle cles cli code compilation complete compte connecter conteneur
 conteneurs correctif d dans db de deploiement deploy depot depuis des dici directement dispose distant distante docker

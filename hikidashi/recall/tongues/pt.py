@@ -63,7 +63,10 @@ ACTS: Final = {
     ),
     "build": (
         ("compil", "build", "constru"),
-        rf"compilar|compilação|(?:fazer |rodar |gerar )?{_THE}build|buildar|construir {_THE}(?:projeto|imagem|aplicação|bundle)",
+        (
+            rf"compilar|compilação|(?:fazer |rodar |gerar )?{_THE}build|buildar|construir {_THE}(?:projeto"
+            r"|imagem|aplicação|bundle)"
+        ),
     ),
 }
 
@@ -142,12 +145,27 @@ DONE: Final = (
     r"\b(?:eu )?(?:fiz|dei|realizei|concluí) (?:o |a )?(?:{done})\b",
 )
 DONE_WORDS: Final = {
-    "deploy": "implantad[oa]s?|no ar|em produção|deploy", "publish": "publicad[oa]s?|publicação", "push": "enviad[oa]s?|push", "auth": "logad[oa]|autenticad[oa]|login",
-    "build": "compilad[oa]|build", "package": "empacotad[oa]", "test": "testad[oa]s?", "connect-db": "conectad[oa]|consultad[oa]",
-    "connect-ssh": "conectad[oa]", "container": "iniciad[oa]s?", "infra": "aplicad[oa]|provisionad[oa]",
-}  # fmt: skip
+    "deploy": r"implantad[oa]s?|no ar|em produção|deploy",
+    "publish": r"publicad[oa]s?|publicação",
+    "push": r"enviad[oa]s?|push",
+    "auth": r"logad[oa]|autenticad[oa]|login",
+    "build": r"compilad[oa]|build",
+    "package": r"empacotad[oa]",
+    "test": r"testad[oa]s?",
+    "connect-db": r"conectad[oa]|consultad[oa]",
+    "connect-ssh": r"conectad[oa]",
+    "container": r"iniciad[oa]s?",
+    "infra": r"aplicad[oa]|provisionad[oa]",
+}
+#: Behind an act, what names no target of it.
+STOP: Final = (
+    r"[,.!]|\b(?:daqui|aqui|sem|porque|pois|já que|devido|com|e|mas|agora|atualmente|diretamente|neste|nesta"
+    r"|nesse|a partir|desde|por|em meu)\b"
+)
+
 AND: Final = r"(?: (?:ou|e|nem) |/|, )"
 GENERIC: Final = """
+deste desta desse incapaz sem meios
 a acessar acesso acessos agora alteracoes ambiente ao aplicacao app aqui as atualmente banco base branch build capaz
 chave chaves cli codigo com como completa completar concluir conectar configuradas configurado conseguimos consigo
 consulta consultas conta container containers correcao credenciais credencial da dados daqui dar das db de deploy
