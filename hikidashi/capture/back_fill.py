@@ -117,14 +117,14 @@ def read_without_asking(
 
 
 def older_sessions(
-    workspace: Workspace, connection: sqlite3.Connection, *, before: datetime, since: datetime | None = None
+    connection: sqlite3.Connection, files: FoundFiles, *, before: datetime, since: datetime | None = None
 ) -> FoundFiles:
-    """The workspace's main sessions that were over `before` then and that no model has read to their end.
+    """Of a workspace's own sessions the main ones that were over `before` then and that no model has read to their end.
 
-    Those written to after `since` only, where it is given.
+    Those written to at `since` or after it only, where it is given.
     """
-    latest = int(before.timestamp() * 1e9)
-    older = [pair for pair in own_sessions(workspace, since) if pair[1].mtime_ns < latest and not pair[1].sidechain]
+    latest, oldest = int(before.timestamp() * 1e9), int(since.timestamp() * 1e9) if since else 0
+    older = [pair for pair in files if oldest <= pair[1].mtime_ns < latest and not pair[1].sidechain]
     return [(host, file) for host, file in older if not _is_read(connection, host, file)]
 
 
@@ -198,7 +198,7 @@ def expected_cost(
         files = [(host, file) for host, file in files if not _is_read(connection, host, file)]
     else:
         before = model_since(connection) or clock()
-        files = older_sessions(workspace, connection, before=before, since=since)
+        files = older_sessions(connection, own_sessions(workspace, since), before=before)
     return _cost_of(workspace, settings, connection, files, named=paths is not None)
 
 

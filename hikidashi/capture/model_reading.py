@@ -110,12 +110,14 @@ def read_by_model(
     if named is not None:
         one.agree(named, named=True)
     else:
-        older = older_sessions(workspace, connection, before=first, since=since)
+        found = own_sessions(workspace, since)
+        older = older_sessions(connection, found, before=first)
         if back_fill:
             one.agree(older, named=False)
         report.older = 0 if back_fill else len(older)
+        one.own = [pair for pair in found if pair[1].mtime_ns >= int(first.timestamp() * 1e9)]
     checkpoint("model:agreed")
-    one.take(None if named is not None else max(first, since or first))
+    one.take()
     report.seconds = time.monotonic() - began
     one.end()
     checkpoint("model:end")
@@ -153,6 +155,8 @@ class _Pass:
     _store: StagingStore = field(init=False)
     _lock: FileLock = field(init=False)
     _reader: ModelReader | None = None
+    #: The workspace's own sessions that a model reads without asking; None where others were named.
+    own: FoundFiles | None = None
     #: Sessions of this call that a person agreed to.
     _agreed: list[_Work] = field(default_factory=list)
     #: Sessions that were read, or left, in this call.
@@ -171,15 +175,15 @@ class _Pass:
 
     # -- one process at a time
 
-    def take(self, since: datetime | None) -> None:
-        """Read what was agreed to, with `since` the workspace's own sessions, and what is queued; or leave all of it
-        to the process that is reading.
+    def take(self) -> None:
+        """Read the workspace's own sessions, what was agreed to and what is queued; or leave it to the process that is
+        reading.
 
         Nothing is lost between two processes: who finds the lock held queues first and then tries it again; who lets
         it go looks at the queue again.
         """
         if not self._try_lock():
-            if since is not None:
+            if self.own is not None:
                 self._look_again()
             if not self._try_lock():
                 self.report.outcome = "busy"
@@ -188,13 +192,12 @@ class _Pass:
             try:
                 self.checkpoint("model:locked")
                 self._bury()
-                self._read_all(since)
+                self._read_all()
             except (BadSettings, BudgetSpent, ModelFailure) as exc:
                 self._fail(exc)
             finally:
                 self._lock.release()
             self.checkpoint("model:unlocked")
-            since = None
             if self.report.message or not self._waiting() or not self._try_lock():
                 return
 
@@ -231,7 +234,7 @@ class _Pass:
 
     def agree(self, files: FoundFiles, *, named: bool) -> None:
         """A person wants these read by a model: they wait in the queue until they are."""
-        self._agreed = [_Work(host, file, named) for host, file in files if not file.sidechain]
+        self._agreed = _works(files, named=named)
         at = format_time(self.clock())
         rows = [{"path": work.name, "named": int(named), "queued_at": at} for work in self._agreed]
         if rows:
@@ -258,15 +261,15 @@ class _Pass:
 
     # -- the sessions
 
-    def _read_all(self, since: datetime | None) -> None:
-        agreed, self._agreed = self._agreed, []
-        own = [] if since is None else self._own(since)
+    def _read_all(self) -> None:
+        own, agreed = _works(self.own or [], named=False), self._agreed
+        self.own, self._agreed = None, []
         self._read_files([*own, *agreed])
         while waiting := self._waiting():
             for path, named in waiting:
                 if path:
                     found = transcripts_at(Path(path))
-                    self._read_files([_Work(host, file, named) for host, file in found])
+                    self._read_files(_works(found, named=named))
                     if not found:  # it vanished: nothing of it can be read any more
                         self._dequeue(path, named)
                     self._handled.add((path, named))
@@ -274,11 +277,8 @@ class _Pass:
                     self._dequeue(path, named)
                     switched_on = model_since(self.connection)
                     if switched_on is not None:
-                        self._read_files(self._own(switched_on))
+                        self._read_files(_works(own_sessions(self.workspace, switched_on), named=False))
         self._read_left()
-
-    def _own(self, since: datetime) -> list[_Work]:
-        return [_Work(host, file, False) for host, file in own_sessions(self.workspace, since) if not file.sidechain]
 
     def _read_files(self, files: Iterable[_Work]) -> None:
         """Have sessions read in which there is something new; what was agreed of them is done then."""
@@ -370,6 +370,11 @@ class _Work:
     def name(self) -> str:
         """Its path as the database holds it."""
         return path_text(self.file.path)
+
+
+def _works(found: FoundFiles, *, named: bool) -> list[_Work]:
+    """The main sessions among them: sub-agents' files are the rules'."""
+    return [_Work(host, file, named) for host, file in found if not file.sidechain]
 
 
 def _ahead(work: _Work, mark: ModelMark | None) -> int:
