@@ -28,6 +28,7 @@ MEASUREMENTS = {
     "capture": "what classify finds in labelled sessions, beside plain patterns",
     "drawer": "a fact written, beside a bare insert and commit",
     "recall": "a turn's facts found among 100, 10,000 and 100,000",
+    "hook": "a hook as the host starts it, beside bare Python and node",
     "pod": "tokens that each turn of a pod reads anew, with the server's cache and without",
     "consolidate": "200 entries into 1,000 records: time and peak memory",
 }
