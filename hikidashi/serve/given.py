@@ -51,6 +51,8 @@ class Session:
         self.given: Final = _texts(self.data.get("given"))
         #: Facts that the guard raised, by their marks.
         self.raised: Final = _texts(self.data.get("raised"))
+        #: The last `save` reached the disk.
+        self.is_kept = False
         self._forgot = False
 
     @property
@@ -73,7 +75,7 @@ class Session:
             for mark in _texts(now_there.get("given")):
                 self.given.setdefault(mark)
         self.data.update({"session_id": self.id, "given": list(self.given)[-_MAX_MARKS:], "raised": list(self.raised)})
-        write(self._path, self.data)
+        self.is_kept = write(self._path, self.data)
 
 
 def _texts(value: object) -> dict[str, None]:

@@ -14,12 +14,17 @@ TYPE_CHECKING = False  # loading typing costs a hook more than all of this
 if TYPE_CHECKING:
     from typing import Any, Final
 
+    _Part = tuple[str, str, str, str]
+
 __all__ = ["Tail", "read_tail"]
 
 #: Bytes that are read from the end.
 MAX_BYTES: Final = 2 * 1024 * 1024
 #: A longer line is a result that says nothing here.
 _MAX_LINE: Final = 256 * 1024
+
+#: Characters that are kept of what a failed command printed.
+_PRINTED: Final = 2_000
 
 #: Text that a host puts where a prompt stands begins so.
 _NO_PROMPT: Final = ("<", "Caveat: The messages below", "[Request interrupted", "This session is being continued")
@@ -41,10 +46,12 @@ class Tail:
 
     def __init__(self) -> None:
         self.prompts: Final[list[str]] = []
-        #: Commands of this turn that failed.
+        #: Commands of this turn that failed, each with the beginning of what it printed.
         self.failures: Final[list[str]] = []
         #: The person (or a rule of theirs) refused a call in this turn.
         self.refused = False
+        #: The file was there, and held lines of a session.
+        self.is_read = False
 
     def prompt_before(self, prompt: str) -> str:
         """The prompt before `prompt`, which may be in the file already; '' for none."""
@@ -55,9 +62,10 @@ class Tail:
 def read_tail(path: str, *, prompts: int = 2, max_bytes: int = MAX_BYTES) -> Tail:
     """Read backwards until so many prompts are found. A file that cannot be read has nothing to say."""
     tail = Tail()
-    ended: dict[str, bool] = {}
+    failed: dict[str, str] = {}
     for line in _lines_backwards(path, max_bytes):
-        for kind, value, extra in _parts(line):
+        tail.is_read = True
+        for kind, value, extra, text in _parts(line):
             if kind == "prompt":
                 tail.prompts.append(value)
                 if len(tail.prompts) == prompts:
@@ -65,10 +73,11 @@ def read_tail(path: str, *, prompts: int = 2, max_bytes: int = MAX_BYTES) -> Tai
             elif tail.prompts:  # of an earlier turn
                 continue
             elif kind == "result":
-                ended[value] = extra == "failed"
+                if extra == "failed":
+                    failed[value] = text[:_PRINTED]
                 tail.refused = tail.refused or extra == "refused"
-            elif kind == "call" and ended.get(value):
-                tail.failures.append(extra)
+            elif kind == "call" and value in failed:
+                tail.failures.append(f"{extra}\n{failed[value]}")
     return tail
 
 
@@ -96,8 +105,8 @@ def _lines_backwards(path: str, max_bytes: int) -> list[dict[str, Any]]:
     return found
 
 
-def _parts(line: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """What a line says: ("prompt", text, ""), ("call", id, command), ("result", id, "ok" | "failed" | "refused").
+def _parts(line: dict[str, Any]) -> list[_Part]:
+    """What a line says: ("prompt", text), ("call", id, command), ("result", id, "ok" | "failed" | "refused", output).
 
     Within a line the newest comes first, as the lines do.
     """
@@ -120,9 +129,9 @@ def _parts(line: dict[str, Any]) -> list[tuple[str, str, str]]:
     return _prompt(_text(blocks))
 
 
-def _prompt(text: str) -> list[tuple[str, str, str]]:
+def _prompt(text: str) -> list[_Part]:
     said = text.strip()
-    return [("prompt", said, "")] if said and not said.startswith(_NO_PROMPT) else []
+    return [("prompt", said, "", "")] if said and not said.startswith(_NO_PROMPT) else []
 
 
 def _text(content: object) -> str:
@@ -134,21 +143,21 @@ def _text(content: object) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _call(number: object, name: object, given: object) -> tuple[str, str, str]:
+def _call(number: object, name: object, given: object) -> _Part:
     command = ""
     if name in _SHELLS and isinstance(given, dict):
         said = given.get("command", given.get("cmd"))
         command = " ".join(map(str, said)) if isinstance(said, list) else said if isinstance(said, str) else ""
-    return "call", str(number), command
+    return "call", str(number), command, ""
 
 
-def _result(number: object, content: object, is_error: object) -> tuple[str, str, str]:
+def _result(number: object, content: object, is_error: object) -> _Part:
     text = _text(content)
     ended = "refused" if text.lstrip().startswith(_REFUSED) else "failed" if is_error is True else "ok"
-    return "result", str(number), ended
+    return "result", str(number), ended, text
 
 
-def _of_codex(kind: object, payload: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _of_codex(kind: object, payload: dict[str, Any]) -> list[_Part]:
     if kind != "response_item":
         return []
     what = payload.get("type")

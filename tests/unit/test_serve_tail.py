@@ -67,7 +67,9 @@ def written(folder: Path, lines: list[dict[str, Any]]) -> str:
 def test_prompts_and_failures_of_the_turn(tmp_path: Path, lines: list[dict[str, Any]]) -> None:
     tail = read_tail(written(tmp_path, lines))
     assert tail.prompts == ["try again", "deploy the shop"]
-    assert tail.failures == ["aws s3 cp a b"]
+    assert [failure.partition("\n")[0] for failure in tail.failures] == ["aws s3 cp a b"]
+    assert "255" in tail.failures[0]
+    assert tail.is_read
     assert not tail.refused
     assert tail.prompt_before("try again") == "deploy the shop"
     assert tail.prompt_before("another one, not written yet") == "try again"
@@ -88,7 +90,7 @@ def test_broken_long_and_missing_files_have_nothing_to_say(tmp_path: Path) -> No
         assert read_tail(str(file)).prompts == []
     file.write_bytes(b"[" * 400_000 + b"\n" + json.dumps(said("hello there")).encode() + b"\n")
     assert read_tail(str(file)).prompts == ["hello there"]
-    assert read_tail(str(tmp_path / "none")).prompts == []
+    assert not read_tail(str(tmp_path / "none")).is_read
     assert read_tail("a\0b").prompts == []
 
 

@@ -1,8 +1,5 @@
 -- What hooks ask at a session's start and when an agent says that it cannot: reads only, each bounded.
 
--- name: schema
-PRAGMA user_version
-
 -- The rules that hold, those that were asked for most and the newest first.
 -- name: rules
 SELECT id FROM facts
@@ -16,14 +13,6 @@ WHERE status = 'active' AND type <> 'rule' AND rules_version = :rules_version
 ORDER BY type = 'capability' AND machine_id IN ('', :machine_id) DESC, type = 'procedure' DESC, uses DESC,
     last_seen DESC, key
 LIMIT :limit
-
--- name: capabilities
-SELECT id FROM facts INDEXED BY facts_by_status
-WHERE status = 'active' AND type = 'capability' AND rules_version = :rules_version
-ORDER BY uses DESC, last_seen DESC, key LIMIT :limit
-
--- name: probes
-SELECT id, probe, aliases FROM facts WHERE id IN (SELECT value FROM json_each(:ids))
 
 -- name: waiting
 SELECT count(*) FROM candidates WHERE state = 'waiting' AND coalesce(later_until, '') <= :at
