@@ -13,7 +13,7 @@ from typing import BinaryIO, Final
 
 import orjson
 
-from hikidashi.hosts.claude_back import Before, look_back
+from hikidashi.hosts.back import Before, look_back
 from hikidashi.hosts.claude_files import find_sessions, look_at
 from hikidashi.hosts.claude_fold import Fold
 from hikidashi.hosts.claude_lines import HOST_NAME, SHAPE
@@ -50,8 +50,8 @@ class ClaudeCode:
         with path.open("rb") as stream:
             if start.offset > 0:
                 with fold.unheard():
-                    told_from = look_back(stream, start, max_line_bytes, fold.feed)
-                fold.before = Before(path, told_from, max_line_bytes) if told_from else None
+                    told_from = look_back(stream, start, max_line_bytes, SHAPE, fold.feed)
+                fold.before = Before(path, told_from, max_line_bytes, SHAPE) if told_from else None
             start = report.position = past_newline(stream, start)
             yield from _told(stream, fold, report, start, max_line_bytes)
 

@@ -11,12 +11,13 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from hikidashi.hosts.claude_lines import HOST_NAME, SHAPE
+from hikidashi.hosts.folders import is_within
 from hikidashi.hosts.lines import parse_line, read_lines
 from hikidashi.hosts.transcript import Position, ReadReport, SessionFile
 
@@ -121,7 +122,7 @@ def find_sessions(projects: Path, cwd: Path) -> list[SessionFile]:
         if any(folder.name == slug or folder.name.startswith(f"{slug}-") for slug in prefixes):
             for path in _transcripts(folder):
                 head = look_at(path)
-                if head and _is_within(head.folders[:1], roots):
+                if head and is_within(head.folders[:1], roots):
                     found.append(head.session_file)
     return sorted(found, key=lambda file: (file.sidechain, file.started_at or "~", str(file.path)))
 
@@ -140,15 +141,3 @@ def _transcripts(folder: Path) -> Iterator[Path]:
         for name in sorted(names):
             if name.endswith(".jsonl"):
                 yield Path(place, name)
-
-
-def _is_within(folders: Iterable[str], roots: Iterable[str]) -> bool:
-    """Whether one of `folders` is one of `roots` or lies below it."""
-    plain = [_plain(root) for root in roots]
-    return any(inner == root or inner.startswith(root + "/") for inner in map(_plain, folders) for root in plain)
-
-
-def _plain(folder: str) -> str:
-    """A path in the one spelling in which two names of a folder are compared."""
-    spelled = unicodedata.normalize("NFC", os.path.normcase(folder)).replace("\\", "/")
-    return spelled.rstrip("/") if len(spelled) > 1 else ""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hikidashi.hosts.claude_back import Before
-from hikidashi.hosts.claude_calls import Calls, TokenCount, trimmed
+from hikidashi.hosts.back import Before
+from hikidashi.hosts.calls import Calls, TokenCount, trimmed
 from hikidashi.hosts.claude_envelope import Envelopes, line_key
 from hikidashi.hosts.claude_lines import (
     BACKGROUND_TOOLS,
@@ -20,16 +20,15 @@ from hikidashi.hosts.claude_lines import (
     TOLD_BLOCKS,
 )
 from hikidashi.hosts.claude_queue import TypedAhead
-from hikidashi.hosts.claude_speech import PLAN_PROMPT, hear, is_injected, refusal_words, say, unsaid
+from hikidashi.hosts.claude_speech import PLAN_PROMPT, hear, is_injected, refusal_words
 from hikidashi.hosts.claude_tools import (
-    MAX_TEXT,
     Ending,
-    content_text,
     ending,
     judge,
     notified_ending,
     role_of,
 )
+from hikidashi.hosts.texts import MAX_TEXT, content_text, say, unsaid
 from hikidashi.hosts.transcript import Event, EventKind, ReadReport
 
 __all__ = ["Fold"]

@@ -12,10 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from hikidashi.hosts.claude_tools import MAX_TEXT, cut
-from hikidashi.hosts.transcript import Event, EventKind
-
-__all__ = ["INTERRUPTED", "PLAN_PROMPT", "Speech", "hear", "is_injected", "refusal_words", "say", "unsaid"]
+__all__ = ["INTERRUPTED", "PLAN_PROMPT", "Speech", "hear", "is_injected", "refusal_words"]
 
 #: What the client writes when the person stopped the agent.
 INTERRUPTED: Final = "[Request interrupted by user"
@@ -101,21 +98,3 @@ def refusal_words(text: str) -> str:
     """What the person said when refusing a call; '' when the refusal quotes nobody."""
     said = text.partition(_SAID)[2]
     return hear(said.partition(_NOTE)[0]).words if said else ""
-
-
-def say(event: Event, kind: EventKind, text: str) -> Event:
-    """Make `event` one of words: a person's whole, all others within the size of an event's text."""
-    event.kind = kind
-    event.role = "user" if kind == "user" else "assistant" if kind == "assistant" else "tool"
-    if len(text) > MAX_TEXT and kind != "user":
-        text, event.truncated = cut(text)
-    event.text = text
-    return event
-
-
-def unsaid(event: Event, text: str, *, plan: bool) -> Event:
-    """Make `event` words that nobody typed; `plan`: the model's own, an approved plan that the client sends on."""
-    event = say(event, "context", text)
-    if plan:
-        event.role = "assistant"
-    return event

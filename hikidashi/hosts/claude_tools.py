@@ -20,25 +20,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from hikidashi.hosts.texts import MAX_TEXT, clean, content_text
 from hikidashi.hosts.transcript import Event, Outcome, Role
 
 __all__ = [
-    "MAX_TEXT",
     "Ending",
-    "clean",
-    "content_text",
-    "cut",
     "ending",
     "judge",
     "notified_ending",
     "role_of",
 ]
 
-#: An event's text keeps this many characters; of a longer one the first three quarters and the end.
-MAX_TEXT: Final = 64 * 1024
-
-_REMINDER: Final = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
-_ANSI: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _EXIT: Final = re.compile(r"Exit code (-?\d{1,10})(?:\r?\n|\Z)")
 _BACKGROUND: Final = re.compile(
     r"Command (?:running in background|was manually backgrounded by user) with ID: ([\w-]+)"
@@ -80,38 +72,6 @@ class Ending:
 def role_of(tool: str) -> Role:
     """`external` for what comes from the web or an MCP server, `tool` for commands and workspace files."""
     return "external" if tool.startswith("mcp__") or tool in ("WebFetch", "WebSearch", "web_search") else "tool"
-
-
-def content_text(content: object) -> str:
-    """The text of a result's `content`, which is text or a list of blocks (images are left out)."""
-    if type(content) is str:
-        return content
-    if not isinstance(content, list):
-        return ""
-    texts = [block.get("text") if isinstance(block, dict) else block for block in content]
-    return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def cut(text: str) -> tuple[str, bool]:
-    """`text` within `MAX_TEXT` characters, and whether something was left out."""
-    if len(text) <= MAX_TEXT:
-        return text, False
-    tail = MAX_TEXT // 4
-    head = MAX_TEXT - tail - 64
-    return f"{text[:head]}\n[... {len(text) - head - tail} characters left out ...]\n{text[-tail:]}", True
-
-
-def clean(text: str) -> tuple[str, bool]:
-    """A result's text without reminders, colours and overwritten progress lines, cut to size."""
-    if "<system-reminder>" in text:
-        text = _REMINDER.sub("", text).rstrip()
-    text, truncated = cut(text)
-    if "\x1b" in text:
-        text = _ANSI.sub("", text)
-    if "\r" in text:
-        # What a carriage return wrote over was never meant to stay.
-        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
-    return text, truncated
 
 
 def judge(event: Event, content: object, is_error: object, structured: object) -> str:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hikidashi.hosts import claude_back
+from hikidashi.hosts import back
 from hikidashi.hosts.claude_code import HOST
 from hikidashi.hosts.transcript import Event, Position, ReadReport
 from tests.support.examples import examples
@@ -135,7 +135,7 @@ def test_a_pass_broken_off_at_an_event_begins_again_with_that_event(tmp_path: Pa
 
 
 def test_a_result_finds_its_call_however_far_back_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claude_back, "LOOK_BACK_BYTES", 2000)
+    monkeypatch.setattr(back, "LOOK_BACK_BYTES", 2000)
     session = Session()
     session.user("start")
     call_id = session.bash("make a-very-long-build")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hikidashi.hosts.claude_tools import MAX_TEXT, clean
+from hikidashi.hosts.texts import MAX_TEXT, clean
 from hikidashi.hosts.transcript import Event
 from tests.transcripts import Session, read
 

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from hikidashi.hosts.claude_lines import SHAPE
-from hikidashi.hosts.lines import parse_line, read_lines
+from hikidashi.hosts.lines import LineShape, parse_line, read_lines
 from hikidashi.hosts.transcript import Position, ReadReport
 
 __all__ = ["LOOK_BACK_BYTES", "Before", "Feed", "look_back"]
@@ -29,17 +28,22 @@ Feed = Callable[[dict[str, object], int, int], object]
 class Before:
     """The part of a file before the stretch that was read again."""
 
-    def __init__(self, path: Path, end: int, max_line_bytes: int) -> None:
+    def __init__(self, path: Path, end: int, max_line_bytes: int, shape: LineShape) -> None:
         self._path = path
+        self._shape = shape
         self._end = end
         self._max_line_bytes = max_line_bytes
         self._left = MAX_SEARCHED_BYTES
 
     def feed_first(self, word: str, kind: str, feed: Feed) -> None:
         """Feed the first line of type `kind` there that holds `word` as a whole JSON text, if there is one."""
-        if not word.isascii() or '"' in word or "\\" in word or self._left <= 0:
+        if word.isascii() and '"' not in word and "\\" not in word:
+            self.feed_holding(f'"{word}"'.encode(), kind, feed)
+
+    def feed_holding(self, needle: bytes, kind: str, feed: Feed) -> None:
+        """Feed the first line of type `kind` there that holds `needle`, if there is one."""
+        if self._left <= 0:
             return
-        needle = f'"{word}"'.encode()
         report = ReadReport()
         with self._path.open("rb") as stream:
             lines = read_lines(
@@ -47,7 +51,7 @@ class Before:
             )
             for number, offset, raw in lines:
                 if needle in raw:
-                    for line in parse_line(raw, report, SHAPE):
+                    for line in parse_line(raw, report, self._shape):
                         if line.get("type") == kind:
                             self._left -= offset
                             feed(line, number, len(raw) + 1)
@@ -55,7 +59,7 @@ class Before:
         self._left -= self._end
 
 
-def look_back(stream: BinaryIO, start: Position, max_line_bytes: int, feed: Feed) -> int:
+def look_back(stream: BinaryIO, start: Position, max_line_bytes: int, shape: LineShape, feed: Feed) -> int:
     """Feed the lines just before `start`; gives the offset from which on it did."""
     back = max(0, start.offset - LOOK_BACK_BYTES)
     stream.seek(back)
@@ -70,6 +74,6 @@ def look_back(stream: BinaryIO, start: Position, max_line_bytes: int, feed: Feed
     for number, _, raw in read_lines(
         stream, start=position, report=report, max_line_bytes=max_line_bytes, stop=start.offset
     ):
-        for line in parse_line(raw, report, SHAPE):
+        for line in parse_line(raw, report, shape):
             feed(line, number, len(raw) + 1)
     return position.offset

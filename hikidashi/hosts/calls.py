@@ -1,11 +1,11 @@
-"""What the reader of a Claude Code transcript remembers of calls and tokens, within bounds."""
+"""What the reader of a transcript remembers of calls and tokens, within bounds."""
 
 from __future__ import annotations
 
 from operator import itemgetter
 from typing import Any, Final
 
-from hikidashi.hosts.claude_tools import MAX_TEXT, cut
+from hikidashi.hosts.texts import MAX_TEXT, cut
 from hikidashi.hosts.transcript import Event
 
 __all__ = ["Call", "Calls", "TokenCount", "trimmed"]
