@@ -57,12 +57,14 @@ class Work:
         return bool(self.attempts.failures)
 
     def edited(self, event: Event, said: Passage | None) -> None:
-        """A file was written."""
+        """A file was written; some hosts write several (`files`) in one call."""
         name = event.input.get("file_path") or event.input.get("notebook_path")
         if event.outcome != "ok" or not isinstance(name, str):
             return
-        self.attempts.changed(_file_name(name) if self.diagnoses else "", said)
-        self._counted(event)
+        files = event.input.get("files")
+        for file in files if isinstance(files, list) else [name]:
+            self.attempts.changed(_file_name(str(file)) if self.diagnoses else "", said)
+            self._counted(event)
 
     def _counted(self, event: Event) -> None:
         if not event.sidechain:

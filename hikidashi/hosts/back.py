@@ -37,13 +37,9 @@ class Before:
 
     def feed_first(self, word: str, kind: str, feed: Feed) -> None:
         """Feed the first line of type `kind` there that holds `word` as a whole JSON text, if there is one."""
-        if word.isascii() and '"' not in word and "\\" not in word:
-            self.feed_holding(f'"{word}"'.encode(), kind, feed)
-
-    def feed_holding(self, needle: bytes, kind: str, feed: Feed) -> None:
-        """Feed the first line of type `kind` there that holds `needle`, if there is one."""
-        if self._left <= 0:
+        if not word.isascii() or '"' in word or "\\" in word or self._left <= 0:
             return
+        needle = f'"{word}"'.encode()
         report = ReadReport()
         with self._path.open("rb") as stream:
             lines = read_lines(
@@ -57,6 +53,23 @@ class Before:
                             feed(line, number, len(raw) + 1)
                             return
         self._left -= self._end
+
+    def feed_last(self, needle: bytes, feed: Feed) -> None:
+        """Feed the last line there that holds `needle`, if there is one."""
+        if self._left <= 0:
+            return
+        last: tuple[int, bytes] | None = None
+        report = ReadReport()
+        with self._path.open("rb") as stream:
+            for number, _, raw in read_lines(
+                stream, start=Position(), report=report, max_line_bytes=self._max_line_bytes, stop=self._end
+            ):
+                if needle in raw:
+                    last = number, raw
+        self._left -= self._end
+        if last is not None:
+            for line in parse_line(last[1], report, self._shape):
+                feed(line, last[0], len(last[1]) + 1)
 
 
 def look_back(stream: BinaryIO, start: Position, max_line_bytes: int, shape: LineShape, feed: Feed) -> int:

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 from typing import Final
 
-from hikidashi.hosts import claude_code
+from hikidashi.hosts import claude_code, codex
 from hikidashi.hosts.transcript import Host, SessionFile
 
 __all__ = ["HOSTS", "recognise", "transcripts_under"]
 
 #: The hosts in the order in which a file is offered to them.
-HOSTS: Final[tuple[Host, ...]] = (claude_code.HOST,)
+HOSTS: Final[tuple[Host, ...]] = (claude_code.HOST, codex.HOST)
 
 #: How transcripts are named; other files are not opened.
 _SUFFIXES: Final = (".jsonl",)
