@@ -91,7 +91,7 @@ class Fold(Envelopes):
             return []
         uuid = stable_id(payload.get("id"), _text(line.get("timestamp")))
         base = self.base(line, number, uuid, f"message:{role}:{text}")
-        if role != "assistant" or payload.get("type") != "message":
+        if role != "assistant" or payload.get("type") != "message" or _is_summary(line):
             return [say(base, "context", text)]
         base.repeat = base.repeat or self.in_copy(base)
         self._plan = cut(proposed_plan(text))[0] or self._plan
@@ -306,6 +306,12 @@ class Fold(Envelopes):
         if call.tool not in SHELLS:
             result.exit_code = None
         return [self._answer(event), result]
+
+
+def _is_summary(line: dict[str, Any]) -> bool:
+    """Whether an answer is the summary of a compaction, which a `compacted` line repeats."""
+    metadata = line.get("metadata")
+    return isinstance(metadata, dict) and metadata.get("compaction_output") is True
 
 
 def _text(value: object) -> str:

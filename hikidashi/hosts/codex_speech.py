@@ -40,8 +40,8 @@ _BLOCK_NAMES: Final = (
     r"|model_switch|loaded_context|goal_context|codex_internal_context|apps_instructions|plugins_instructions"
     r"|recommended_plugins|INSTRUCTIONS|system-reminder|hikidashi[a-z0-9:_-]*"
 )
-#: A block up to its own end; one that is never closed reaches to the end of the text.
-_BLOCK: Final = re.compile(rf"<({_BLOCK_NAMES})(?:\s[^<>]*)?>.*?(?:</\1>|\Z)", re.DOTALL)
+#: A block up to its own end; one that is never closed reaches to the end of the text. And the end of one in another.
+_BLOCK: Final = re.compile(rf"<({_BLOCK_NAMES})(?:\s[^<>]*)?>.*?(?:</\1>|\Z)|</(?:{_BLOCK_NAMES})>", re.DOTALL)
 #: Where an image stood; alone it is no word.
 _IMAGES: Final = re.compile(r"(?:\[Image[^\[\]]{0,200}\]\s*)+\Z")
 #: Text that still holds injected blocks after this many rounds was built to; it is nobody's speech.

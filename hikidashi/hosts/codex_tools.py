@@ -173,5 +173,5 @@ def answers(given: dict[str, Any], output: str) -> dict[str, Any]:
         texts = [chosen] if type(chosen) is str else chosen if isinstance(chosen, list) else []
         texts = [text for text in texts if type(text) is str]
         if texts:
-            said[words.get(key, key)] = texts[0] if len(texts) == 1 else texts
+            said[words.get(str(key)) or str(key)] = texts[0] if len(texts) == 1 else texts
     return {"answers": said, **({"questions": asked} if isinstance(asked, list) else {})}
