@@ -77,7 +77,9 @@ def _read_head(path: Path) -> tuple[dict[str, Any] | None, str, str]:
         ):
             for line in parse_line(raw, report, SHAPE):
                 kind, payload, at = line.get("type"), line.get("payload"), line.get("timestamp")
-                if kind not in LINE_TYPES or not isinstance(payload, dict) or not isinstance(at, str):
+                if not isinstance(kind, str) or not isinstance(payload, dict) or not isinstance(at, str):
+                    continue
+                if kind not in LINE_TYPES:
                     continue
                 first_at = first_at or at
                 folder = payload.get("cwd")

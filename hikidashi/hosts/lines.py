@@ -180,7 +180,7 @@ def _bytes_to_newline(stream: BinaryIO, chunk_bytes: int, stop: int | None) -> i
 def _unfinished(stream: BinaryIO, offset: int, number: int, max_line_bytes: int, stop: int | None) -> Iterator[Block]:
     """The last line, which has no newline yet: only when it is whole. A cut object never parses."""
     stream.seek(offset)
-    raw = stream.read(min(max_line_bytes, stop - offset if stop is not None else max_line_bytes) + 1)
+    raw = stream.read(max_line_bytes + 1 if stop is None else min(max_line_bytes + 1, stop - offset))
     if len(raw) > max_line_bytes or b"\n" in raw or not raw.rstrip(_BLANK).endswith(b"}"):
         return
     try:
