@@ -114,7 +114,7 @@ def test_sessions_of_our_own_worker_are_passed_over(home: Path) -> None:
         b"\n\n",
         b"not json\n",
         b'{"debug":"x","sessionId":"s","timestamp":"t","cwd":"/w"}\n',
-        b'{"timestamp":"t","type":"session_meta","payload":{"id":"1","cwd":"/w"}}\n',
+        b'{"timestamp":"t","type":"session_meta","content":{"id":"1","cwd":"/w"}}\n',
         b'{"display":"hello","timestamp":1,"project":"/w"}\n',
         b'{"type":"user","message":{"role":"user","content":"API request, no transcript"}}\n',
         b"\0" * 5000,

@@ -141,3 +141,10 @@ def test_the_start_of_a_line_object_is_found_with_and_without_spaces() -> None:
     report = ReadReport()
     assert parse_line(TORN + spaced, report, SHAPE) == [GOOD]
     assert re.match(SHAPE.starts, spaced.decode())
+
+
+def test_a_look_at_the_lines_before_a_place_takes_the_last_one_without_its_newline() -> None:
+    data = b'{"a": 1}\n{"b": 2}\n{"c": 3}\n'
+    stop = data.index(b"\n", 10)
+    found = read_lines(io.BytesIO(data), start=Position(), report=ReadReport(), max_line_bytes=100, stop=stop)
+    assert [raw for _, _, raw in found] == [b'{"a": 1}', b'{"b": 2}']
