@@ -151,13 +151,7 @@ class ModelReport:
     def answered(self, usage: Usage) -> None:
         """Count one answered request."""
         self.requests += 1
-        total = self.usage
-        self.usage = Usage(
-            input_tokens=total.input_tokens + usage.input_tokens,
-            output_tokens=total.output_tokens + usage.output_tokens,
-            cache_read_tokens=total.cache_read_tokens + usage.cache_read_tokens,
-            cache_write_tokens=total.cache_write_tokens + usage.cache_write_tokens,
-        )
+        self.usage += usage
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; keys are stable."""

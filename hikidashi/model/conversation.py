@@ -20,10 +20,7 @@ from typing import Final
 
 from hikidashi.model.messages import Block
 
-__all__ = ["MAX_MARKS", "Conversation", "marked"]
-
-#: More marked blocks than these are an error of the server.
-MAX_MARKS: Final = 4
+__all__ = ["Conversation", "marked"]
 
 _MARK: Final[Block] = {"type": "ephemeral"}
 
@@ -80,11 +77,6 @@ class Conversation:
             }
             for number, (role, blocks) in enumerate(self._messages)
         )
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was said yet; materials alone are nothing."""
-        return not self._messages or (len(self._messages) == 1 and self._materials == self._end())
 
     def _end(self) -> _Place:
         return len(self._messages) - 1, len(self._messages[-1][1]) - 1

@@ -11,7 +11,6 @@ from typing import Any, Final, Literal, Protocol
 
 __all__ = [
     "CACHE_READS_PER_TOKEN",
-    "PHASES",
     "Answer",
     "Asker",
     "Block",
@@ -28,7 +27,6 @@ Block = dict[str, Any]
 
 #: What a request is for; a row of the ledger says it.
 Phase = Literal["extraction", "integration", "clean-up", "ping"]
-PHASES: Final = ("extraction", "integration", "clean-up", "ping")
 
 #: Tokens read from the cache that budgets count as one.
 CACHE_READS_PER_TOKEN: Final = 10

@@ -221,7 +221,8 @@ class Pod:
         answer = self._ask(phase)
         progress.count(answer)
         if answer.stop_reason in _CUT:
-            self._answer_calls(refused_calls(answer.tool_uses, "not done: the answer was cut off"))
+            if answer.stop_reason != "refusal":  # of that, no call was added that could have a result
+                self._answer_calls(refused_calls(answer.tool_uses, "not done: the answer was cut off"))
             return _CUT[answer.stop_reason]
         turn = Turn(number=number, phase=phase, answer=answer, calls=self._do(answer))
         turn, rulings = self._ask_hooks(turn)

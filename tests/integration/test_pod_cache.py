@@ -142,6 +142,7 @@ def test_resident_knowledge_is_in_what_the_server_gets_and_gone_after_the_switch
         turn("Half a call", call("read_page", {"number": 3}), stop_reason="max_tokens"),
         turn(stop_reason="end_turn"),
         turn(stop_reason="refusal"),
+        turn("Half a call", call("read_page", {"number": 3}), stop_reason="refusal"),
         turn("Cut", stop_reason="model_context_window_exceeded"),
     ],
     ids=[
@@ -153,6 +154,7 @@ def test_resident_knowledge_is_in_what_the_server_gets_and_gone_after_the_switch
         "max_tokens",
         "nothing",
         "refusal",
+        "refusal in the middle of a call",
         "window",
     ],
 )

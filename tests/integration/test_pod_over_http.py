@@ -111,17 +111,40 @@ def test_resident_knowledge_is_there_in_a_pod_that_nobody_told_otherwise() -> No
     assert "glaze" not in json.dumps(second)
 
 
+def forty_turns(body: dict[str, Any]) -> Any:
+    """A model that asks for one text after the other."""
+    done = sum(message["role"] == "assistant" for message in body["messages"])
+    return say("Read.") if done == 39 else call("read", {"name": f"page {done}"})
+
+
+def test_input_that_is_read_anew_is_flat_over_forty_turns_as_the_ledger_counts_it() -> None:
+    shelf, meter = Shelf(), MemoryMeter()
+    shelf.texts = {f"page {number}": f"Page {number}: " + "glaze and clay, " * 40 for number in range(40)}
+    materials = ["\n".join(f"Entry {n}: the kiln of hall {n} is fired at {900 + n} degrees." for n in range(150))]
+    with FakeMessages(forty_turns) as fake, make_client(fake, meter) as client:
+        pod = Pod(client, MODEL, "You read.", shelf.tools, resident=RESIDENT, materials=materials)
+        assert pod.say("Read all.", phase="integration").turns == 40
+    used = [closed.usage for closed in meter.closed]
+    assert all(usage is not None for usage in used)
+    anew = [usage.input_tokens for usage in used if usage is not None]
+    written = [usage.cache_write_tokens for usage in used if usage is not None]
+    read = [usage.cache_read_tokens for usage in used if usage is not None]
+    assert len(anew) == 40
+    assert max(anew) < 10
+    assert max(written[1:]) - min(written[1:]) < 50, "one turn more costs what its own call costs"
+    assert written[0] > 5 * max(written[1:])
+    assert all(later == before + wrote for later, before, wrote in zip(read[1:], read, written, strict=False))
+
+
 @pytest.mark.parametrize(
-    ("fault", "attempts"),
-    [(lambda: overloaded(), 2), (lambda: cut(say("Half an ans"), after_events=3), 2)],
-    ids=["overloaded", "cut"],
+    "fault", [lambda: overloaded(), lambda: cut(say("Half an ans"), after_events=3)], ids=["overloaded", "cut"]
 )
-def test_an_attempt_that_failed_leaves_nothing_in_the_conversation(fault: Callable[[], Any], attempts: int) -> None:
+def test_an_attempt_that_failed_leaves_nothing_in_the_conversation(fault: Callable[[], Any]) -> None:
     with FakeMessages([fault(), say("Whole.")]) as fake, make_client(fake, MemoryMeter()) as client:
         ending = Pod(client, MODEL, "You help.").say("Hello.", phase="integration")
         first, second = (request.body for request in fake.requests)
     assert (ending.text, ending.turns) == ("Whole.", 1)
-    assert len(fake.requests) == attempts
+    assert len(fake.requests) == 2
     assert first == second
 
 

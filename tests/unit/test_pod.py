@@ -187,6 +187,7 @@ def test_an_answer_that_is_cut_off_ends_with_its_reason_and_no_call_of_it_is_don
     roles = [message["role"] for message in asker.requests[1].messages]
     if stop == "refusal":  # what was refused is not shown again
         assert roles == ["user"]
+        assert [block["type"] for block in asker.requests[1].messages[0]["content"]] == ["text", "text"]
     else:
         assert roles == ["user", "assistant", "user"]
         assert "cut off" in results_of(asker.requests[1])[0]["content"]
