@@ -115,22 +115,31 @@ class ModelFailure(HikidashiError):
     `kind` is one of auth, billing, overloaded, network, content: the part behind `failed:` in a run's outcome.
     `reason` says more where a caller can act on it. Of kind `content`: `too-long` (the request passes the model's
     window or the server's limit), `max-tokens`, `context-window`, `refusal` (how the answer stopped), `unreadable`
-    (no answer of the form asked for, three times), `refused-request` (the server calls the request wrong). Of kind
-    `auth`: `not-found` (no such model or address), `redirect`, `no-key`. Else ''.
+    (no answer of the form asked for, three times), `too-slow` (it began to come and did not end in time),
+    `refused-request` (the server calls the request wrong). Of kind `auth`: `not-found` (no such model or address),
+    `redirect`, `no-key`. Else ''.
     `again`: the same request may succeed a little later. `wait`: the seconds that the server asked for, None when it
-    said nothing.
+    said nothing. `at_work`: the server had taken up the request, so that it may be this one that it fails on.
     """
 
     exit_code = 11
 
     def __init__(
-        self, message: str, *, kind: str = "network", reason: str = "", again: bool = False, wait: float | None = None
+        self,
+        message: str,
+        *,
+        kind: str = "network",
+        reason: str = "",
+        again: bool = False,
+        wait: float | None = None,
+        at_work: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.reason = reason
         self.again = again
         self.wait = wait
+        self.at_work = at_work
 
 
 class StorageFailure(HikidashiError):

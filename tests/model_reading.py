@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from hikidashi.capture.chunks import Chunk
+from hikidashi.capture.model_reader import ChunkReader, Taken
 from hikidashi.capture.model_reading import ModelProgress, read_by_model
 from hikidashi.capture.model_report import ModelReport
-from hikidashi.capture.model_session import ChunkReader, Taken
 from hikidashi.capture.pieces import Piece
 from hikidashi.capture.sessions import explicit_transcripts
 from hikidashi.config.settings import Settings, load_settings
@@ -116,6 +116,7 @@ class Hall:
         since: datetime | None = None,
         checkpoint: Callable[[str], None] = lambda name: None,
         progress: Callable[[ModelProgress], None] | None = None,
+        control: Callable[[], None] | None = None,
     ) -> ModelReport:
         """Have a model read the paths, without any the workspace's own sessions."""
         return read_by_model(
@@ -130,6 +131,7 @@ class Hall:
             checkpoint=checkpoint,
             progress=progress,
             read=by,
+            control=control,
         )
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:

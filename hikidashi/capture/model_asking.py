@@ -6,11 +6,12 @@ import json
 import sqlite3
 from typing import Final
 
-from hikidashi.capture.back_fill import room_of
+from hikidashi.capture.back_fill import chunk_estimate, room_of
 from hikidashi.capture.chunks import Chunk
 from hikidashi.capture.claims import ExtractionAnswer, Standing, answer_schema, examine
+from hikidashi.capture.model_reader import Taken
 from hikidashi.capture.model_report import ModelReport, Sample
-from hikidashi.capture.model_session import Taken
+from hikidashi.capture.pieces import Piece
 from hikidashi.config.settings import Settings
 from hikidashi.config.workspace import Workspace
 from hikidashi.db.connection import database_errors, queries
@@ -57,15 +58,8 @@ class ChunkAsking:
 
     def __call__(self, chunk: Chunk) -> Taken:
         """Ask for the activities and facts of `chunk`. Raises as `Asker.ask` does."""
-        request = Request(
-            model=self._model,
-            max_tokens=self._answer,
-            messages=({"role": "user", "content": [{"type": "text", "text": chunk.render()}]},),
-            system=self._system,
-            schema=self._schema,
-            effort=_EFFORT,
-        )
-        answer = ask_validated(self._asker, request, ExtractionAnswer, phase="extraction")
+        answer = self._ask(chunk, "extraction")
+
         examined = examine(answer, chunk, standing=self._standing(chunk))
         return Taken(
             entries=examined.entries,
@@ -75,6 +69,24 @@ class ChunkAsking:
                 for one in examined.dropped
             ],
         )
+
+    def control(self) -> None:
+        """Ask for those of a chunk that any model can answer for. Raises as `Asker.ask` does.
+
+        It counts as a ping, which is let through while nothing else is asked of a server that broke down.
+        """
+        self._ask(_control(), "ping")
+
+    def _ask(self, chunk: Chunk, phase: Phase) -> ExtractionAnswer:
+        request = Request(
+            model=self._model,
+            max_tokens=self._answer,
+            messages=({"role": "user", "content": [{"type": "text", "text": chunk.render()}]},),
+            system=self._system,
+            schema=self._schema,
+            effort=_EFFORT,
+        )
+        return ask_validated(self._asker, request, ExtractionAnswer, phase=phase)
 
     def _standing(self, chunk: Chunk) -> Standing:
         """What is known already: facts and candidates, and the activities of the chunk's sessions."""
@@ -94,6 +106,20 @@ class ChunkAsking:
                 continue
             titles.append((str(entry.kind), entry.title))
         return Standing.of(bodies=bodies, titles=titles)
+
+
+def _control() -> Chunk:
+    piece = Piece(
+        kind="words",
+        role="user",
+        text="Please fix the typo in the heading of the README.",
+        session_id="",
+        line=0,
+        uuid="",
+        at="2026-01-01T00:00:00.000Z",
+        anchor="",
+    )
+    return Chunk(host="control", path="", pieces=(piece,), estimate=chunk_estimate)
 
 
 def make_asking(

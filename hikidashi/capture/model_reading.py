@@ -7,6 +7,7 @@ the server's, the account's or the budget's.
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 import time
 from collections.abc import Callable, Iterable
@@ -22,8 +23,9 @@ from hikidashi.capture.back_fill import chunk_estimate, model_since, older_sessi
 from hikidashi.capture.chunks import Chunk
 from hikidashi.capture.follow import Belonging, path_text
 from hikidashi.capture.model_marks import ModelMark
+from hikidashi.capture.model_reader import ChunkReader, LeftAside, ModelReader, Taken
 from hikidashi.capture.model_report import ModelReport, has_answered, has_unfinished
-from hikidashi.capture.model_session import ChunkReader, LeftAside, ModelReader, SessionReading, Taken
+from hikidashi.capture.model_session import SessionReading
 from hikidashi.capture.seen import shown_keys
 from hikidashi.capture.sessions import FoundFiles, own_sessions, transcripts_at
 from hikidashi.config.machine import this_machine
@@ -37,6 +39,7 @@ from hikidashi.times import Clock, format_time, now
 from hikidashi.ulid import random_ulid
 
 if TYPE_CHECKING:
+    from hikidashi.capture.model_asking import ChunkAsking
     from hikidashi.config.settings import Settings
     from hikidashi.config.workspace import Workspace
 
@@ -90,13 +93,14 @@ def read_by_model(
     checkpoint: Callable[[str], None] = lambda name: None,
     progress: TellModel | None = None,
     read: ChunkReader | None = None,
+    control: Callable[[], None] | None = None,
 ) -> ModelReport:
     """Have a model read the `named` transcripts, or what is new in the workspace's own sessions.
 
     `back_fill`: a person agreed to have the older ones read too (those written to after `since`, if it is given).
     `run_id` is the run that the asker's meter counts for. `read` takes the place of the model and of the look at its
-    claims. Failures of the model, spent budgets and settings that do not work (a prompt, a table of prices) are the
-    report's outcome; raises as the database and the disk do.
+    claims, `control` that of `ModelReader.control`. Failures of the model, spent budgets and settings that do not work
+    (a prompt, a table of prices) are the report's outcome; raises as the database and the disk do.
     """
     began = time.monotonic()
     at = clock()
@@ -104,7 +108,9 @@ def read_by_model(
         run_id=run_id or random_ulid(at), model=settings.memory.extraction_model, started_at=format_time(at)
     )
     one = _Pass(workspace, settings, connection, report, clock, checkpoint, progress)
-    one.read = read or _asking(workspace, settings, connection, asker, report)
+    one.read, one.control = read, control
+    if one.read is None:
+        one.read, one.control = _asking(workspace, settings, connection, asker, report)
     checkpoint("model:begin")
     first = switch_on(connection, settings, clock)
     if named is not None:
@@ -126,18 +132,16 @@ def read_by_model(
 
 def _asking(
     workspace: Workspace, settings: Settings, connection: sqlite3.Connection, asker: Asker, report: ModelReport
-) -> ChunkReader:
-    """The reader that asks; what it needs is loaded when there is something to ask."""
-    made: list[ChunkReader] = []
+) -> tuple[ChunkReader, Callable[[], None]]:
+    """The reader that asks, and its control; what they need is loaded when there is something to ask."""
 
-    def read(chunk: Chunk) -> Taken:
-        if not made:
-            from hikidashi.capture.model_asking import make_asking
+    @functools.cache
+    def asking() -> ChunkAsking:
+        from hikidashi.capture.model_asking import make_asking
 
-            made.append(make_asking(workspace, settings, connection, asker, report))
-        return made[0](chunk)
+        return make_asking(workspace, settings, connection, asker, report)
 
-    return read
+    return lambda chunk: asking()(chunk), lambda: asking().control()
 
 
 @dataclass(slots=True)
@@ -151,7 +155,8 @@ class _Pass:
     clock: Clock
     checkpoint: Callable[[str], None]
     progress: TellModel | None
-    read: ChunkReader = field(init=False)
+    read: ChunkReader | None = None
+    control: Callable[[], None] | None = None
     _store: StagingStore = field(init=False)
     _lock: FileLock = field(init=False)
     _reader: ModelReader | None = None
@@ -335,6 +340,7 @@ class _Pass:
             max_line_bytes=settings.capture.max_line_bytes,
             report=self.report,
             read=self._ask,
+            control=self.control,
             chunk_tokens=room_of(settings, load_prices()).chunk,
             estimate=chunk_estimate,
             tell=self._tell,
@@ -346,6 +352,7 @@ class _Pass:
         if not self._started:
             self._started = True
             self.report.start(self.connection)
+        assert self.read is not None
         return self.read(chunk)
 
     def _tell(self, done: int, file: SessionFile) -> None:

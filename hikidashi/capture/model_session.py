@@ -7,103 +7,28 @@ is found that cannot be read; that one is passed over, counted and named: it may
 
 from __future__ import annotations
 
-import sqlite3
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from typing import Final, Protocol
+from typing import Final
 
-from hikidashi.capture.chunks import Chunk, Chunks, Estimate
+from hikidashi.capture.chunks import Chunk, Chunks
 from hikidashi.capture.digest import Digest
-from hikidashi.capture.follow import Belonging, path_text, tail_hash
+from hikidashi.capture.follow import path_text, tail_hash
 from hikidashi.capture.model_marks import ModelMark, mark_to_resume
-from hikidashi.capture.model_report import ModelReport, PassedOver, Sample
+from hikidashi.capture.model_reader import LeftAside, ModelReader, Taken
+from hikidashi.capture.model_report import PassedOver
 from hikidashi.capture.promoting import Found, bring_before_the_gate
-from hikidashi.capture.seen import SeenKeys
 from hikidashi.capture.withheld import drop_read
-from hikidashi.config.machine import Machine
 from hikidashi.db.connection import transaction
-from hikidashi.drawer.fact import Draft, Sighting
 from hikidashi.errors import ModelFailure
 from hikidashi.hosts.transcript import Event, Host, Position, ReadReport, SessionFile
-from hikidashi.staging.entry import Entry
-from hikidashi.staging.store import StagingStore
-from hikidashi.times import Clock, format_time, parse_time
+from hikidashi.times import format_time
 
-__all__ = ["ChunkReader", "LeftAside", "ModelReader", "SessionReading", "Taken", "VainAnswers"]
+__all__ = ["LONE_FAILURES", "SessionReading"]
 
 #: How often a piece may fail alone before it is passed over.
 LONE_FAILURES: Final = 3
-
-#: So many failures on content in a row, without an answer between, are the model's and not the sessions'.
-VAIN_FAILURES: Final = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """What came of one chunk."""
-
-    entries: Sequence[Entry] = ()
-    drafts: Sequence[tuple[Draft, list[Sighting]]] = ()
-    dropped: Sequence[Sample] = ()
-
-
-class ChunkReader(Protocol):
-    """Has a model read a chunk, and looks up what it claims."""
-
-    def __call__(self, chunk: Chunk) -> Taken:
-        """Raises `ModelFailure`, of kind `content` when it is this chunk that has no answer; `BudgetSpent`."""
-
-
-class VainAnswers(ModelFailure):
-    """The model fails on one chunk after the other."""
-
-
-class LeftAside(ModelFailure):
-    """A piece cannot be read by a model that never answered here: it may be the model's fault, so the piece stays."""
-
-
-@dataclass(slots=True, kw_only=True)
-class ModelReader:
-    """What all transcripts of one pass share."""
-
-    connection: sqlite3.Connection
-    store: StagingStore
-    clock: Clock
-    checkpoint: Callable[[str], None]
-    shown: SeenKeys
-    belonging: Belonging
-    machine: Machine
-    settle_after: timedelta
-    max_line_bytes: int
-    report: ModelReport
-    read: ChunkReader
-    #: Tokens of a chunk at most, and how they are counted.
-    chunk_tokens: int
-    estimate: Estimate
-    #: Told before each request: bytes of the session that are done, and the session.
-    tell: Callable[[int, SessionFile], None]
-    #: Entries are staged and their files not written yet.
-    flush: Callable[[], None]
-    #: The model gave an answer that could be used, here and at some time.
-    works: bool
-    #: Failures on content since its last answer.
-    vain: int = 0
-
-    def rests(self, last_at: str) -> bool:
-        """Whether a session whose last event has that time counts as ended."""
-        try:
-            last = parse_time(last_at)
-        except ValueError:
-            return True  # nothing in it has a time: there is nothing to wait for
-        return self.clock() - last >= self.settle_after
-
-    def has_new(self, mark: ModelMark | None, file: SessionFile, *, named: bool) -> bool:
-        """Whether a transcript holds what a model was not shown and may be shown now."""
-        if mark is None or not mark.is_current(file) or (named and mark.passed):
-            return True
-        return not mark.settled and (named or self.rests(mark.ended_at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +152,14 @@ class SessionReading:
             try:
                 taken = self._ask(chunk)
             except ModelFailure as exc:
-                if exc.kind != "content":
+                if exc.kind == "content":
+                    todo[:0] = self._failed(chunk, exc)
+                elif exc.at_work:
+                    self._broke_down(chunk, exc)
+                else:
                     raise
-                todo[:0] = self._failed(chunk, exc)
             else:
-                self._reader.works, self._reader.vain = True, 0
+                self._reader.answered()
                 self._commit(chunk, taken)
 
     def _ask(self, chunk: Chunk) -> Taken:
@@ -244,32 +172,56 @@ class SessionReading:
         return reader.read(chunk)
 
     def _failed(self, chunk: Chunk, exc: ModelFailure) -> Sequence[Chunk]:
-        """A chunk has no answer: what to ask for now. The mark remembers it, since a next run must not begin anew."""
+        """A chunk has no answer: what to ask for now."""
         reader = self._reader
         reader.report.failed_chunks += 1
         reader.vain += 1
-        count = len(chunk.pieces)
+        halves = self._divide(chunk)
+        reader.require_sense(exc)
+        if halves is not None:
+            return halves
+        if self._mark.failures < LONE_FAILURES:
+            return [chunk]
+        if not reader.works and reader.control is None:
+            raise LeftAside(str(exc), kind="content") from exc
+        reader.require_sense(exc, before_passing_over=True)
+        self._pass_over(chunk, exc)
+        return ()
+
+    def _broke_down(self, chunk: Chunk, exc: ModelFailure) -> None:
+        """The server broke down over a chunk, by it or for a reason of its own. The failure is raised: the next run
+        asks for less at once, and nothing more is asked now.
+
+        Except for a lone piece over which it broke down in run after run: that is passed over, if the server has an
+        answer to something else at the same time.
+        """
+        halves = self._divide(chunk)
+        if halves is not None or self._mark.failures < LONE_FAILURES or self._reader.control is None:
+            raise exc
+        self._reader.report.failed_chunks += 1
+        self._reader.require_sense(exc, before_passing_over=True)
+        self._pass_over(chunk, exc)
+
+    def _divide(self, chunk: Chunk) -> tuple[Chunk, Chunk] | None:
+        """The halves of a chunk that failed; None, and one failure more, for a lone piece.
+
+        The mark remembers it, since a next run must not begin anew.
+        """
         halves = chunk.halves()
-        rest = _behind(self._mark.plan, count)
+        rest = _behind(self._mark.plan, len(chunk.pieces))
         if halves is not None:
             plan = (*(len(half.pieces) for half in halves), *rest)
             self._remember(replace(self._mark, plan=plan, failures=0))
         else:
             self._remember(replace(self._mark, plan=(1, *rest), failures=self._mark.failures + 1))
-        if reader.vain >= VAIN_FAILURES:
-            raise VainAnswers(str(exc), kind="content") from exc
-        if halves is not None:
-            return halves
-        if self._mark.failures < LONE_FAILURES:
-            return [chunk]
-        if not reader.works:
-            raise LeftAside(str(exc), kind="content") from exc
+        return halves
+
+    def _pass_over(self, chunk: Chunk, exc: ModelFailure) -> None:
         piece = chunk.pieces[0]
-        reader.report.pass_over(
+        self._reader.report.pass_over(
             PassedOver(path=chunk.path, line=piece.line, part=piece.part, parts=piece.parts, why=str(exc))
         )
         self._commit(chunk, None)
-        return ()
 
     # -- what is kept
 

@@ -168,7 +168,9 @@ class Client:
             sent.failure = exc
         except theirs as exc:
             part_from(exc, handled)
-            sent.failure = failure_of(exc, endpoint=self._endpoint, model=request.model, now=self._clock())
+            sent.failure = failure_of(
+                exc, endpoint=self._endpoint, model=request.model, now=self._clock(), began=sent.arrived
+            )
             sent.arrived = sent.arrived or was_sent(exc)
         if sent.failure is not None:
             sent.failure = sent.failure.with_traceback(None)

@@ -46,6 +46,8 @@ _TOO_LONG: Final = re.compile(
     r"maximum context|too many (?:input )?tokens|larger than the (?:model|context)",
     re.IGNORECASE,
 )
+#: A request that alone is more than a server takes in a minute: waiting does not mend it.
+_MORE_THAN_A_MINUTE: Final = re.compile(r"request (?:is )?too large", re.IGNORECASE)
 #: Codes under 429 that waiting does not mend.
 _BILLING_CODES: Final = frozenset(
     {"contract_spend_limit_reached", "enforced_spend_limit_reached", "insufficient_quota", "billing_hard_limit_reached"}
@@ -63,6 +65,9 @@ _STATUS_OF_TYPE: Final = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
+
+#: What a server says that broke down over a request, or a proxy before it that did not wait for the answer.
+_AT_WORK: Final = frozenset({408, 499, 500, 504})
 
 _PING: Final = "then run `hikidashi ping`"
 _GOES_ON: Final = "nothing is lost, and a later run goes on"
@@ -131,6 +136,8 @@ def _understood(refusal: Refusal) -> tuple[Kind, str]:
         return "billing", ""
     if status == 413 or (status in (400, 422, 500) and _TOO_LONG.search(f"{refusal.code} {words}")):
         return "content", "too-long"
+    if status == 429 and _MORE_THAN_A_MINUTE.search(words):
+        return "content", "too-long"
     if 300 <= status < 400:
         return "auth", "redirect"
     if status in (401, 403):
@@ -159,7 +166,10 @@ def refused(status: int, body: object, headers: Any, *, endpoint: Endpoint, mode
 def cut_off(why: str, *, endpoint: Endpoint) -> ModelFailure:
     """The failure of an answer that ended before its end, or that is none."""
     return ModelFailure(
-        f"{endpoint.name} broke off in the middle of its answer ({why}): {_GOES_ON}", kind="network", again=True
+        f"{endpoint.name} broke off in the middle of its answer ({why}): {_GOES_ON}",
+        kind="network",
+        again=True,
+        at_work=True,
     )
 
 
@@ -181,8 +191,13 @@ def was_sent(error: BaseException) -> bool:
     return not any(isinstance(link, HikidashiError) or type(link).__name__ in never for link in _chain(error))
 
 
-def failure_of(error: Exception, *, endpoint: Endpoint, model: str, now: datetime) -> HikidashiError:
-    """What an exception of the SDK, of httpx2 or of httpcore2 means; any other is raised again."""
+def failure_of(
+    error: Exception, *, endpoint: Endpoint, model: str, now: datetime, began: bool = False
+) -> HikidashiError:
+    """What an exception of the SDK, of httpx2 or of httpcore2 means; any other is raised again.
+
+    `began`: an answer had begun to come.
+    """
     import anthropic
     import httpcore2
     import httpx2
@@ -200,7 +215,7 @@ def failure_of(error: Exception, *, endpoint: Endpoint, model: str, now: datetim
         httpcore2.UnsupportedProtocol,
     )
     if isinstance(error, connection):
-        return _unreachable(error, endpoint, (httpx2.TimeoutException, httpcore2.TimeoutException))
+        return _unreachable(error, endpoint, (httpx2.TimeoutException, httpcore2.TimeoutException), began=began)
     if isinstance(error, anthropic.AnthropicError):  # credentials, webhooks, tool sets: nothing that we use
         return ModelFailure(
             f"the Anthropic SDK refused the request ({type(error).__name__}): check memory.api_key and "
@@ -229,10 +244,22 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         link = link.__cause__ or link.__context__
 
 
-def _unreachable(error: Exception, endpoint: Endpoint, timeouts: tuple[type[Exception], ...]) -> ModelFailure:
+def _unreachable(
+    error: Exception, endpoint: Endpoint, timeouts: tuple[type[Exception], ...], *, began: bool
+) -> ModelFailure:
     links = list(_chain(error))
     names = {type(link).__name__ for link in links}
+    at_work = False
+    if "TookTooLong" in names and began:  # a slow model: the same again would take as long, and less may do
+        return ModelFailure(
+            f"{endpoint.name} did not end its answer within {endpoint.request_seconds:g} seconds: raise "
+            "memory.request_seconds, lower capture.chunk_tokens, or take a faster model",
+            kind="content",
+            reason="too-slow",
+            at_work=True,
+        )
     if "TookTooLong" in names:
+        at_work = True
         what = f"{endpoint.name} did not end its answer within {endpoint.request_seconds:g} seconds"
         mend = "raise memory.request_seconds, or take a faster model"
     elif "AnswerTooLarge" in names:
@@ -242,12 +269,13 @@ def _unreachable(error: Exception, endpoint: Endpoint, timeouts: tuple[type[Exce
     elif any(isinstance(link, timeouts) for link in links):
         what = f"{endpoint.name} sent nothing for {endpoint.idle_seconds:g} seconds"
         mend = "raise memory.idle_seconds if the model needs longer to begin"
+        at_work = True
     elif {"ConnectError", "ProxyError"} & names:
         what = f"{endpoint.name} cannot be reached ({_system_words(links)})"
         mend = "start the server, or check memory.base_url and the network"
     else:
         return cut_off(_system_words(links), endpoint=endpoint)
-    return ModelFailure(f"{what}: {_GOES_ON}; {mend}", kind="network", again=True)
+    return ModelFailure(f"{what}: {_GOES_ON}; {mend}", kind="network", again=True, at_work=at_work)
 
 
 def _system_words(links: list[BaseException]) -> str:
@@ -276,6 +304,7 @@ def _refused(refusal: Refusal, *, endpoint: Endpoint, model: str, now: datetime)
         reason=reason,
         again=again,
         wait=refusal.wait if kind in ("overloaded", "network") else None,
+        at_work=refusal.status in _AT_WORK,
     )
 
 
