@@ -273,13 +273,14 @@ class _Pass:
         while waiting := self._waiting():
             for path, named in waiting:
                 if path:
-                    found = transcripts_at(Path(path))
-                    self._read_files(_works(found, named=named))
+                    found = _works(transcripts_at(Path(path)), named=named)
+                    self._read_files(found)
                     if not found:  # it vanished: nothing of it can be read any more
                         self._dequeue(path, named)
                     self._handled.add((path, named))
                 else:  # gone before we look, so that what arrives meanwhile is seen
                     self._dequeue(path, named)
+                    self._handled = {one for one in self._handled if one[1]}  # they may have gone on since
                     switched_on = model_since(self.connection)
                     if switched_on is not None:
                         self._read_files(_works(own_sessions(self.workspace, switched_on), named=False))
@@ -288,15 +289,19 @@ class _Pass:
     def _read_files(self, files: Iterable[_Work]) -> None:
         """Have sessions read in which there is something new; what was agreed of them is done then."""
         reader = self._reader = self._reader or self._make_reader()
-        known = [(work, self._mark(work)) for work in files if (work.name, work.named) not in self._handled]
-        wanted = [(work, mark) for work, mark in known if reader.has_new(mark, work.file, named=work.named)]
-        self._total += sum(_ahead(work, mark) for work, mark in wanted)
         queued = set(self._waiting())
-        for work, mark in known:
+        ahead: list[tuple[_Work, int]] = []
+        for work in files:
+            if (work.name, work.named) not in self._handled:
+                mark = self._mark(work)
+                has_new = reader.has_new(mark, work.file, named=work.named)
+                ahead.append((work, _ahead(work, mark) if has_new else -1))
+        self._total += sum(size for _work, size in ahead if size > 0)
+        for work, size in ahead:
             self._handled.add((work.name, work.named))
-            if (work, mark) in wanted:
+            if size >= 0:
                 self._read_file(work, reader)
-                self._done += _ahead(work, mark)
+                self._done += size
             if (work.name, work.named) in queued and not self._is_left(work):
                 self._dequeue(work.name, work.named)
 

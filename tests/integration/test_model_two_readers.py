@@ -225,3 +225,24 @@ def test_stopping_is_a_budget_too(tmp_path: Path) -> None:
         )
         assert report.model is not None
         assert (report.model.outcome, report.model.usage) == ("budget", Usage())
+
+
+def test_what_is_said_after_the_holder_read_the_session_is_read_too(tmp_path: Path, home: Path) -> None:
+    """The other process leaves its session to the holder, which has it behind itself already."""
+    root = tmp_path / "shop"
+    folder = home / ".claude" / "projects" / "".join(c if c.isalnum() else "-" for c in str(root))
+    session = talk("one", 2, cwd=str(root))
+    session.write(folder / "one.jsonl")
+    reading, outcomes = Reading(), list[str]()
+    with hall(root) as here, hall(root) as other:
+
+        def checkpoint(name: str) -> None:
+            if name == "model:read-through" and not outcomes:
+                session.user("one more thing")
+                session.write(folder / "one.jsonl")
+                outcomes.append(other.read(by=Reading()).outcome)
+
+        here.read(by=reading, checkpoint=checkpoint)
+        assert outcomes == ["busy"]
+        assert reading.texts[-1] == "one more thing"
+        assert len(reading.shown) == len(set(reading.shown)) == 5
