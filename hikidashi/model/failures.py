@@ -37,9 +37,13 @@ _SHOWN: Final = 200
 
 _BILLING: Final = re.compile(
     r"credit balance|insufficient[_ ](?:quota|funds|credit|balance)|out of credits?|payment required|"
-    r"billing|spend(?:ing)? limit|exceeded your current quota|purchase (?:more )?credits",
+    r"spend(?:ing)? limit|exceeded your current quota|purchase (?:more )?credits",
     re.IGNORECASE,
 )
+#: No such word is believed of a 400: servers that find a request wrong repeat it, and the session is in there.
+_ABOUT_BILLING: Final = re.compile(r"billing", re.IGNORECASE)
+#: So much of the words tells what a 400 is; what a server repeats stands behind.
+_HEAD: Final = 200
 _TOO_LONG: Final = re.compile(
     r"prompt is too long|(?:input|prompt|request|context)[^.]{0,60}(?:too (?:long|large)|exceed)|"
     r"exceed[^.]{0,60}(?:context|maximum (?:length|size)|token limit|context_size)|context[_ ](?:length|size|window)|"
@@ -132,7 +136,7 @@ def _understood(refusal: Refusal) -> tuple[Kind, str]:
     status, words = refusal.status, refusal.words
     if status == 402 or refusal.code in _BILLING_CODES or refusal.type == "billing_error":
         return "billing", ""
-    if status in (400, 403, 429) and _BILLING.search(words):
+    if _is_billing(status, words):
         return "billing", ""
     if status == 413 or (status in (400, 422, 500) and _TOO_LONG.search(f"{refusal.code} {words}")):
         return "content", "too-long"
@@ -149,6 +153,12 @@ def _understood(refusal: Refusal) -> tuple[Kind, str]:
     if status in (409, 425, 429) or status >= 500:
         return "overloaded", ""
     return "content", "refused-request"
+
+
+def _is_billing(status: int, words: str) -> bool:
+    if status == 400:
+        return _BILLING.search(words[:_HEAD]) is not None
+    return status in (403, 429) and (_BILLING.search(words) or _ABOUT_BILLING.search(words)) is not None
 
 
 def stream_failure(body: object, *, endpoint: Endpoint, model: str, now: datetime) -> ModelFailure:

@@ -115,7 +115,8 @@ class AnswerReader:
             return
         for theirs, ours in _USAGE_FIELDS.items():
             value = usage.get(theirs)
-            if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            # Counts do not shrink: a nought at the end is of a server that does not repeat what it said before.
+            if isinstance(value, int) and not isinstance(value, bool) and value >= (1 if ours in self.counts else 0):
                 self.counts[ours] = value
 
     @property

@@ -29,9 +29,13 @@ _MOST_OF_ONE: Final = 300
 #: What a text may hold before its JSON, beginnings of values that turn out to be none included.
 _MOST_BEGINNINGS: Final = 50
 
+#: Characters of an answer that are looked at; the longest that any request allows has a tenth of that.
+_LONGEST: Final = 1_000_000
+
 _FENCED: Final = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
-#: Models that reason aloud write drafts there.
-_THOUGHTS: Final = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+#: Models that reason aloud write drafts there, before they answer.
+_THOUGHTS_BEGIN: Final = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_THOUGHTS_END: Final = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _CONTROL: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 _Form = TypeVar("_Form", bound=BaseModel)
@@ -149,7 +153,7 @@ def json_values(text: str) -> Iterator[Any]:
     """The JSON objects and lists in `text`, the likeliest first: the whole text, what stands in fences, what stands
     in prose, and last a value whose end is missing, without the part that is not whole.
     """
-    said = _THOUGHTS.sub("", text).strip()
+    said = _without_thoughts(text[:_LONGEST]).strip()
     cut: list[str] = []
     for part in (*(match.group(1) for match in _FENCED.finditer(said)), said):
         start, beginnings = _beginning(part, 0), 0
@@ -168,6 +172,30 @@ def json_values(text: str) -> Iterator[Any]:
             yield from_json(cleaned.encode("utf-8", "replace"), allow_partial=True)
         except ValueError:
             return
+
+
+def _without_thoughts(text: str) -> str:
+    """`text` without what was thought aloud before the first object; a quote in an answer may hold such marks itself.
+
+    Some servers leave out the mark that begins the first thought.
+    """
+    kept: list[str] = []
+    place = 0
+    ended = _THOUGHTS_END.search(text)
+    if ended and not _THOUGHTS_BEGIN.search(text, 0, ended.start()) and not _is_answer(text[: ended.start()]):
+        place = ended.end()
+    while (begun := _THOUGHTS_BEGIN.search(text, place)) and "{" not in text[place : begun.start()]:
+        ended = _THOUGHTS_END.search(text, begun.end())
+        if ended is None:
+            break
+        kept.append(text[place : begun.start()])
+        place = ended.end()
+    return "".join([*kept, text[place:]])
+
+
+def _is_answer(text: str) -> bool:
+    """Whether a text begins as an answer does that was not thought about aloud."""
+    return text.lstrip().startswith(("{", "[", "```"))
 
 
 def _beginning(text: str, start: int) -> int:

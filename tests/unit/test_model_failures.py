@@ -54,6 +54,10 @@ def said(message: str, kind: str = "invalid_request_error", **more: Any) -> dict
     [
         (400, said("messages: roles must alternate"), "content", "refused-request", False),
         (400, said("Your credit balance is too low to access the API."), "billing", "", False),
+        (400, said("[{'loc': ['system'], 'input': {'messages': [{'content': 'mend the billing page'}]}}]"),
+         "content", "refused-request", False),
+        (400, said("system: a text expected, and not " + "a long one " * 20 + "'Our credit balance is too low'"),
+         "content", "refused-request", False),
         (400, said("prompt is too long: 210000 tokens > 200000 maximum"), "content", "too-long", False),
         (400, said("This model's maximum context length is 4096 tokens."), "content", "too-long", False),
         (400, {"error": {"code": 400, "message": "the request exceeds the available context size",

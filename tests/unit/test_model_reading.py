@@ -73,6 +73,7 @@ def test_later_counts_take_the_place_of_earlier_ones() -> None:
         {"type": "message_start", "message": {"model": "m", "usage": {"input_tokens": 5, "output_tokens": 1}}},
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}},
         {"type": "message_delta", "delta": {}, "usage": {"input_tokens": None, "cache_read_input_tokens": 7}},
+        {"type": "message_delta", "delta": {}, "usage": {"input_tokens": 0, "cache_creation_input_tokens": 0}},
     )
     assert usage_of(reader) == Usage(input_tokens=5, output_tokens=9, cache_read_tokens=7)
     assert reader.stop_reason == "end_turn"

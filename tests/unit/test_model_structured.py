@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,6 +51,8 @@ FERN = Plant(name="fern", leaves=[1, 2])
         'Gladly [as asked]: {"name": "fern", "leaves": [1, 2]} - a fine one.',
         '{"name": "fern", "leaves": [1, 2,],}',
         '<think>{"name": "moss"} or rather</think>{"name": "fern", "leaves": [1, 2]}',
+        'So: {"name": "moss"} or rather</think>{"name": "fern", "leaves": [1, 2]}',
+        '<thinking>moss?</thinking>No: <THINK>{"name": "palm"}</THINK> ```json\n{"name": "fern", "leaves": [1, 2]}\n```',
         'An object starts with { and so on: {"name": "fern", "leaves": [1, 2]}',
         '{"leaves": [3]}\n{"name": "fern", "leaves": [1, 2]}',
         '{"name": "fern", "leaves": [1, 2',
@@ -64,6 +67,18 @@ def test_what_can_be_read_is_read(text: str) -> None:
 def test_line_breaks_and_brackets_in_strings_stay() -> None:
     text = '{"name": "a {b], \\"c\\",}\nd", "leaves": []}'
     assert ask_validated(Saying(text), REQUEST, Plant, phase="extraction").name == 'a {b], "c",}\nd'
+
+
+@pytest.mark.parametrize("name", ["<think>a</think>", "a</think>b", "{<thinking>}"])
+def test_marks_of_thoughts_in_an_answer_s_own_texts_stay(name: str) -> None:
+    for text in (json.dumps({"name": name}), f"<think>moss</think>{json.dumps({'name': name})}"):
+        assert ask_validated(Saying(text), REQUEST, Plant, phase="extraction").name == name
+
+
+def test_thoughts_without_an_end_are_looked_for_once() -> None:
+    began = time.process_time()
+    assert list(json_values("<think>" * 20_000)) == []
+    assert time.process_time() - began < 2
 
 
 def test_a_wrong_answer_is_asked_for_again_with_what_was_wrong() -> None:
