@@ -52,7 +52,7 @@ FERN = Plant(name="fern", leaves=[1, 2])
         '{"name": "fern", "leaves": [1, 2,],}',
         '<think>{"name": "moss"} or rather</think>{"name": "fern", "leaves": [1, 2]}',
         'So: {"name": "moss"} or rather</think>{"name": "fern", "leaves": [1, 2]}',
-        '<thinking>moss?</thinking>No: <THINK>{"name": "palm"}</THINK> ```json\n{"name": "fern", "leaves": [1, 2]}\n```',
+        '<thinking>moss?</thinking><THINK>{"name": "palm"}</THINK> ```json\n{"name": "fern", "leaves": [1, 2]}\n```',
         'An object starts with { and so on: {"name": "fern", "leaves": [1, 2]}',
         '{"leaves": [3]}\n{"name": "fern", "leaves": [1, 2]}',
         '{"name": "fern", "leaves": [1, 2',
