@@ -1,7 +1,7 @@
-"""Real processes: the installed `hikidashi` command, and Claude Code where it is installed.
+"""Real processes: the installed `hikidashi` command, and Claude Code and Codex where they are installed.
 
-`HIKIDASHI_TEST_CLAUDE` names the `claude` program. CI sets `HIKIDASHI_TEST_REQUIRE=1`: there a test that would
-be skipped fails instead.
+`HIKIDASHI_TEST_CLAUDE` names the `claude` program, `HIKIDASHI_TEST_CODEX` the `codex` program. CI sets
+`HIKIDASHI_TEST_REQUIRE=1`: there a test that would be skipped fails instead.
 """
 
 from __future__ import annotations
@@ -33,6 +33,16 @@ def claude(home: Path) -> str:
     found = os.environ.get("HIKIDASHI_TEST_CLAUDE") or shutil.which("claude")
     if not found or not Path(found).exists():
         _missing("Claude Code is not installed (set HIKIDASHI_TEST_CLAUDE to its program)")
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def codex(home: Path) -> str:
+    """Path of the `codex` program."""
+    found = os.environ.get("HIKIDASHI_TEST_CODEX") or shutil.which("codex")
+    if not found or not Path(found).exists():
+        _missing("Codex is not installed (set HIKIDASHI_TEST_CODEX to its program)")
     assert found is not None
     return found
 

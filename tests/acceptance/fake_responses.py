@@ -3,22 +3,25 @@
     with FakeResponses([[say("I deploy."), run("make deploy")], [say("Done.")]]) as fake:
         …  # a provider whose base_url is fake.url
 
-Each request takes the next turn of the script; a request past its end gets "Done.". `requests` holds their bodies.
+Each request takes the next turn of the script; a request past its end gets "Done.". A turn that is a function is asked
+with the request's body. `requests` holds the bodies.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["FakeResponses", "Item", "call", "custom", "run", "say"]
+__all__ = ["FakeResponses", "Item", "Turn", "call", "custom", "run", "say"]
 
 #: An output item of an answer.
 Item = dict[str, Any]
+#: What one request is answered with.
+Turn = Sequence[Item] | Callable[[dict[str, Any]], Sequence[Item]]
 
 
 def say(text: str) -> Item:
@@ -44,7 +47,7 @@ def run(command: str, **more: Any) -> Item:
 class FakeResponses:
     """Serves a script on a port of the loopback address while it is entered."""
 
-    def __init__(self, turns: Sequence[Sequence[Item]]) -> None:
+    def __init__(self, turns: Sequence[Turn]) -> None:
         self._turns = list(turns)
         self._lock = threading.Lock()
         #: Bodies of the requests, in order.
@@ -71,9 +74,10 @@ class FakeResponses:
             number = len(self.requests)
             self.requests.append(body)
             turn = self._turns.pop(0) if self._turns else [say("Done.")]
+        items = turn(body) if callable(turn) else turn
         response = {"id": f"resp_{number}", "object": "response", "status": "in_progress", "output": []}
         events: list[dict[str, Any]] = [{"type": "response.created", "response": response}]
-        for place, item in enumerate(turn):
+        for place, item in enumerate(items):
             made = {"id": f"item_{number}_{place}", **item}
             if "name" in item:
                 made["call_id"] = f"call_{number}_{place}"
