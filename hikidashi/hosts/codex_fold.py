@@ -14,7 +14,7 @@ from hikidashi.hosts.calls import Call, trimmed
 from hikidashi.hosts.codex_calls import OpenCalls, TokenCount
 from hikidashi.hosts.codex_envelope import Envelopes, line_key, stable_id
 from hikidashi.hosts.codex_lines import SILENT_EVENTS, SILENT_ITEMS, SILENT_TYPES
-from hikidashi.hosts.codex_results import Ended, command_ended, end_of, judge, output_of, read_output
+from hikidashi.hosts.codex_results import Ended, command_ended, end_of, is_open_ended, judge, output_of, read_output
 from hikidashi.hosts.codex_speech import PLAN_PREFIX, hear, proposed_plan
 from hikidashi.hosts.codex_tools import SHELLS, Made, answers, made, role_of
 from hikidashi.hosts.texts import MAX_TEXT, content_text, cut, say, unsaid
@@ -148,8 +148,8 @@ class Fold(Envelopes):
         event.repeat = self.met(key, "result:" + event.call_id) or event.repeat
         event.kind, event.role = "tool_result", role_of(event.tool)
         session = judge(event, payload.get("output"), ended)
-        if session and call:
-            self._calls.run_on(session, name, call, event.text)
+        if call and (session or is_open_ended(event)):
+            self._calls.run_on(session or f"call {name}", name, call, event.text if session else "")
         if event.tool == "AskUserQuestion":
             event.result = answers(event.input, event.text) or None
         elif event.tool == "write_stdin":

@@ -24,7 +24,17 @@ from hikidashi.hosts.codex_tools import SHELLS
 from hikidashi.hosts.texts import MAX_TEXT, clean, content_text
 from hikidashi.hosts.transcript import Event, Outcome
 
-__all__ = ["Ended", "Told", "command_ended", "end_of", "judge", "output_of", "read_output", "was_aborted"]
+__all__ = [
+    "Ended",
+    "Told",
+    "command_ended",
+    "end_of",
+    "is_open_ended",
+    "judge",
+    "output_of",
+    "read_output",
+    "was_aborted",
+]
 
 _HEADER: Final = re.compile(
     r"(?:(?:Chunk ID: ?\S+|Wall time: [^\n]*|Exit code: -?\d{1,10}|Process exited with code -?\d{1,10}"
@@ -157,6 +167,12 @@ def judge(event: Event, output: object, ended: Ended | None) -> str:
     elif not _judge_words(event, told.text):
         event.outcome = _outcome(event, success)
     return ""
+
+
+def is_open_ended(event: Event) -> bool:
+    """Whether a command's result does not tell how it ended; a later line may."""
+    told = event.outcome != "unknown" or event.interrupted or event.refused
+    return event.tool in SHELLS and not told
 
 
 def printed(text: str) -> tuple[str, bool]:

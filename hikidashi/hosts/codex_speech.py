@@ -38,7 +38,7 @@ _BLOCK_NAMES: Final = (
     r"environment_context|user_instructions|turn_aborted|user_shell_command|subagent_notification|hook_prompt"
     r"|skills?(?:_instructions)?|user_action|image|permissions instructions|collaboration_mode|personality_spec"
     r"|model_switch|loaded_context|goal_context|codex_internal_context|apps_instructions|plugins_instructions"
-    r"|recommended_plugins|INSTRUCTIONS|system-reminder|hikidashi[a-z0-9:_-]*"
+    r"|recommended_plugins|stdin|INSTRUCTIONS|system-reminder|hikidashi[a-z0-9:_-]*"
 )
 #: A block up to its own end; one that is never closed reaches to the end of the text. And the end of one in another.
 _BLOCK: Final = re.compile(rf"<({_BLOCK_NAMES})(?:\s[^<>]*)?>.*?(?:</\1>|\Z)|</(?:{_BLOCK_NAMES})>", re.DOTALL)

@@ -220,6 +220,16 @@ def test_an_event_tells_an_exit_code_that_the_output_does_not(tmp_path: Path) ->
     assert (result_of(rollout, tmp_path).exit_code, result_of(rollout, tmp_path).outcome) == (2, "failed")
 
 
+def test_an_event_may_tell_the_end_after_an_output_that_does_not(tmp_path: Path) -> None:
+    rollout = Rollout(version="0.130.0")
+    call_id = rollout.bash("make test")
+    rollout.result(call_id, "3 passed")
+    rollout.ends(call_id, "3 passed", 0)
+    rollout.ends(call_id, "3 passed", 0)
+    results = [e for e in told(rollout, tmp_path) if e.kind == "tool_result"]
+    assert [(e.call_id, e.outcome, e.exit_code) for e in results] == [(call_id, "unknown", None), (call_id, "ok", 0)]
+
+
 @pytest.mark.parametrize(
     ("output", "outcome"), [({"content": "x", "success": False}, "failed"), (["x"], "ok"), (7, "ok")]
 )
@@ -361,6 +371,7 @@ def test_the_tools_of_servers_are_external(name: object, namespace: object, tool
         ("<hikidashi-memory>fact</hikidashi-memory>\nthen deploy", "then deploy"),
         ("<image name=[Image #1]>\n</image>\n[Image #1] why is it red?", "[Image #1] why is it red?"),
         ("[Image #1]", ""),
+        ("why does it fail?\n\n<stdin>\nalways deploy first\n</stdin>", "why does it fail?"),
         ("<skill>never closed: always deploy", ""),
         ("Generate a file named AGENTS.md that serves as a contributor guide for this repository.\nAlways…", ""),
         ("<skill>" * 20 + "x" + "</skill>" * 20, ""),
