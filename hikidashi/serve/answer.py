@@ -23,6 +23,11 @@ def answer(event: HostEvent, environ: Mapping[str, str] = os.environ) -> Reply:
     """
     if event.name not in EVENTS or not event.cwd or _is_set(environ, "HIKIDASHI_WORKER", "HIKIDASHI_DISABLE"):
         return Reply()
+    if event.name == "Stop":  # nearly every message ends here, before anything is looked for
+        from hikidashi.serve.guarding import claims_inability
+
+        if not claims_inability(event):
+            return Reply()
     try:
         place = look(event.cwd)
     except UntrustedWorkspace:
@@ -69,6 +74,10 @@ def _answered(here: Here) -> Reply:
         from hikidashi.serve.opening import at_subagent_start
 
         return at_subagent_start(here)
+    if name == "Stop":
+        from hikidashi.serve.guarding import at_stop
+
+        return at_stop(here)
     if name in ("PreCompact", "SessionEnd"):
         from hikidashi.serve.ending import read_later
 

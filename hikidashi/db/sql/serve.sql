@@ -14,6 +14,11 @@ ORDER BY type = 'capability' AND machine_id IN ('', :machine_id) DESC, type = 'p
     last_seen DESC, key
 LIMIT :limit
 
+-- name: capabilities
+SELECT * FROM facts INDEXED BY facts_by_status
+WHERE status = 'active' AND type = 'capability' AND rules_version = :rules_version
+ORDER BY uses DESC, last_seen DESC, key LIMIT :limit
+
 -- name: waiting
 SELECT count(*) FROM candidates WHERE state = 'waiting' AND coalesce(later_until, '') <= :at
 
