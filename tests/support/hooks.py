@@ -80,8 +80,11 @@ def run_hook(
 def fire(event: str, cwd: Path, *, environ: Mapping[str, str] | None = None, **values: Any) -> Answer:
     """Run the hook for an event as Claude Code sends it."""
     form = {"hook_event_name": event, "session_id": "session-1", "cwd": str(cwd), "transcript_path": "", **values}
-    answer = run_hook(event, json.dumps(form).encode(), cwd, environ=environ)
-    assert answer.code == 0
+    for _ in range(5):
+        answer = run_hook(event, json.dumps(form).encode(), cwd, environ=environ)
+        assert answer.code == 0
+        if "no answer in time" not in answer.err:  # a machine that is busy with other tests, or compiles our modules
+            break
     return answer
 
 
