@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hikidashi.config.glance import look
 from hikidashi.errors import HikidashiError, UntrustedWorkspace
@@ -16,37 +16,40 @@ if TYPE_CHECKING:
 __all__ = ["answer"]
 
 
-def answer(event: HostEvent, environ: Mapping[str, str] = os.environ) -> Reply:
-    """What an event is answered. Raises `HikidashiError` with one line where the workspace cannot be used.
+def answer(event: HostEvent, send: Callable[[Reply], object], environ: Mapping[str, str] = os.environ) -> str:
+    """Answer an event through `send`, then note what was given; gives one line on what does not work, '' for nothing.
 
-    Nothing in our own worker's sessions, with HIKIDASHI_DISABLE set, or outside a workspace.
+    Nothing is sent in our own worker's sessions, with HIKIDASHI_DISABLE set, or outside a workspace. Raises
+    `HikidashiError` with one line where the workspace cannot be used.
     """
     if event.name not in EVENTS or not event.cwd or _is_set(environ, "HIKIDASHI_WORKER", "HIKIDASHI_DISABLE"):
-        return Reply()
+        return ""
     if event.name == "Stop":  # nearly every message ends here, before anything is looked for
         from hikidashi.serve.guarding import claims_inability
 
         if not claims_inability(event):
-            return Reply()
+            return ""
     try:
         place = look(event.cwd)
     except UntrustedWorkspace:
         if event.name == "SessionStart":  # said once a session, not on each turn
             raise
-        return Reply()
+        return ""
     if place is None:
-        return Reply()
+        return ""
     from hikidashi.serve.place import opened
 
     try:
         with opened(event, place) as here:
             reply = _answered(here)
-            reply.problem = here.problem
-            return reply
+            send(reply)
+            for act in reply.after:
+                act()
+            return here.problem
     except HikidashiError as exc:
-        if event.name != "SessionStart":
-            raise
-        return Reply(to_person=f"Hikidashi gives nothing here: {exc}", problem=str(exc))
+        if event.name == "SessionStart":
+            send(Reply(to_person=f"Hikidashi gives nothing here: {exc}"))
+        raise
 
 
 def _is_set(environ: Mapping[str, str], *names: str) -> bool:
@@ -60,15 +63,11 @@ def _answered(here: Here) -> Reply:
 
         return at_prompt(here)
     if name == "SessionStart":
-        from hikidashi.serve.ending import read_what_nobody_reported
         from hikidashi.serve.opening import at_start
 
         reply = at_start(here)
         if here.event.source in ("", "startup", "clear"):
-            try:
-                read_what_nobody_reported(here)
-            except OSError as exc:
-                here.problem = here.problem or f"cannot start the extraction: {exc.strerror}"
+            reply.after.append(lambda: _look_for_tails(here))
         return reply
     if name == "SubagentStart":
         from hikidashi.serve.opening import at_subagent_start
@@ -78,9 +77,17 @@ def _answered(here: Here) -> Reply:
         from hikidashi.serve.guarding import at_stop
 
         return at_stop(here)
-    if name in ("PreCompact", "SessionEnd"):
-        from hikidashi.serve.ending import read_later
+    from hikidashi.serve.ending import read_later
 
-        here.save(transcript=here.event.transcript)
-        read_later(here)
+    here.save(transcript=here.event.transcript)
+    read_later(here)
     return Reply()
+
+
+def _look_for_tails(here: Here) -> None:
+    from hikidashi.serve.ending import read_what_nobody_reported
+
+    try:
+        read_what_nobody_reported(here)
+    except OSError as exc:
+        here.problem = here.problem or f"cannot start the extraction: {exc.strerror}"

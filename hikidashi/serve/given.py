@@ -51,14 +51,19 @@ class Session:
         self.given: Final = _texts(self.data.get("given"))
         #: Facts that the guard raised, by their marks.
         self.raised: Final = _texts(self.data.get("raised"))
-        #: The last `save` reached the disk.
-        self.is_kept = False
         self._forgot = False
 
     @property
     def paused(self) -> bool:
         """Whether a person asked that this session is not remembered (`staging.pause`)."""
         return os.path.exists(self._path.removesuffix(".json") + ".paused")
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether `save` is likely to reach the disk."""
+        folder = os.path.dirname(self._path)
+        place = folder if os.path.lexists(folder) else os.path.dirname(folder)
+        return bool(self.id) and os.path.isdir(place) and os.access(place, os.W_OK)
 
     def forget(self) -> None:
         """The host dropped what the session was given."""
@@ -75,7 +80,7 @@ class Session:
             for mark in _texts(now_there.get("given")):
                 self.given.setdefault(mark)
         self.data.update({"session_id": self.id, "given": list(self.given)[-_MAX_MARKS:], "raised": list(self.raised)})
-        self.is_kept = write(self._path, self.data)
+        write(self._path, self.data)
 
 
 def _texts(value: object) -> dict[str, None]:

@@ -39,7 +39,7 @@ def claims_inability(event: HostEvent) -> bool:
 def at_stop(here: Here) -> Reply:
     """What the turn is sent back with, if anything. Raises as the database does."""
     event, session = here.event, here.session
-    if not here.settings.flag("recall.guard"):
+    if not here.settings.flag("recall.guard") or not session.can_be_kept:  # else it is raised on every turn
         return Reply()
     from hikidashi.serve.tail import read_tail
 
@@ -61,14 +61,15 @@ def at_stop(here: Here) -> Reply:
     )
     if found is None:
         return Reply()
-    session.raised[found.mark] = None
-    here.save()
-    if not session.is_kept:  # it would be raised again and again
-        return Reply()
-    if not session.paused:
-        path = here.databases[found.fact.scope]
-        note_uses(path, [], [found.fact.id], session_id=event.session_id, via=_VIA, at=here.now)
-    return Reply(send_back=found.text)
+
+    def keep() -> None:
+        session.raised[found.mark] = None
+        here.save()
+        if not session.paused:
+            path = here.databases[found.fact.scope]
+            note_uses(path, [], [found.fact.id], session_id=event.session_id, via=_VIA, at=here.now)
+
+    return Reply(send_back=found.text, after=[keep])
 
 
 def _capabilities(here: Here) -> list[Fact]:

@@ -29,40 +29,48 @@ _BLOCK: Final = 1 << 20
 _MAX_LINE: Final = 500
 
 
+#: Whether the answer is out: what follows then is only ours.
+_sent = False
+
+
 def main(arguments: list[str]) -> NoReturn:
     """Answer one event and end the process."""
-    reply = b""
     problem = ""
     try:
         _open_streams()
         _end_in_time()
-        reply, problem = _answered(arguments[0] if arguments else "")
+        problem = _answered(arguments[0] if arguments else "")
     finally:  # also of what nobody foresaw: the process ends here, in every case
-        _end(reply, problem, sys.exc_info()[1])
+        _end(problem, sys.exc_info()[1])
 
 
-def _answered(named: str) -> tuple[bytes, str]:
-    """The answer's bytes, and a line for the log."""
+def _answered(named: str) -> str:
+    """Answer the event on standard input; gives a line for the log."""
     import json
 
     data = _read_input()
     if isinstance(data, str):
-        return b"", data
+        return data
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     if root not in sys.path:
         sys.path.insert(0, root)
     from hikidashi.serve.answer import answer
-    from hikidashi.serve.host_event import HostEvent
+    from hikidashi.serve.host_event import HostEvent, Reply
+
+    def send(reply: Reply) -> None:
+        global _sent
+        form = reply.to_dict(event.name)
+        if form and not _sent:
+            # ASCII: half a surrogate in a fact or prompt must not keep the rest back
+            _write(1, json.dumps(form).encode("ascii") + b"\n")
+        _sent = True
 
     try:
         folder = os.getcwd()
     except OSError:  # it is gone
         folder = ""
     event = HostEvent(data, named=named, cwd=folder)
-    reply = answer(event)
-    form = reply.to_dict(event.name)
-    # ASCII: half a surrogate in a fact or prompt must not keep the rest back
-    return (json.dumps(form).encode("ascii") + b"\n" if form else b""), reply.problem
+    return answer(event, send)
 
 
 def _open_streams() -> None:
@@ -80,7 +88,8 @@ def _end_in_time() -> None:
 
     def end() -> None:
         time.sleep(DEADLINE)
-        _write(2, b"hikidashi: no answer in time; nothing was given\n")
+        if not _sent:
+            _write(2, b"hikidashi: no answer in time; nothing was given\n")
         os._exit(0)
 
     start_new_thread(end, ())
@@ -130,13 +139,12 @@ def _write(number: int, data: bytes) -> None:
         pass
 
 
-def _end(reply: bytes, problem: str, error: BaseException | None) -> NoReturn:
+def _end(problem: str, error: BaseException | None) -> NoReturn:
     if error is not None:
         # Ours say what is wrong in one line; of any other only its kind, since its text may quote a prompt.
         known = any(kind.__name__ == "HikidashiError" for kind in type(error).__mro__)
         problem = str(error) if known else f"internal error ({type(error).__name__}); nothing was given"
     line = " ".join(problem.split())[:_MAX_LINE].removeprefix("hikidashi: ")
-    _write(1, reply)
     if line:
         _write(2, f"hikidashi: {line}\n".encode("utf-8", "backslashreplace"))
     os._exit(0)

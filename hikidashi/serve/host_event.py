@@ -8,6 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # loading typing costs a hook more than all of this
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Any, Final
 
 __all__ = ["EVENTS", "HostEvent", "Reply"]
@@ -55,15 +56,22 @@ def _text(values: dict[Any, Any], key: str) -> str:
 class Reply:
     """What a hook answers; empty: nothing at all."""
 
-    def __init__(self, *, context: str = "", to_person: str = "", send_back: str = "", problem: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        context: str = "",
+        to_person: str = "",
+        send_back: str = "",
+        after: Sequence[Callable[[], object]] = (),
+    ) -> None:
         #: Text for the model.
         self.context = context
         #: One line for the person.
         self.to_person = to_person
         #: At Stop: why the turn goes on.
         self.send_back = send_back
-        #: One line for the host's log.
-        self.problem = problem
+        #: What is done once the answer is out: nothing counts as given that was not delivered.
+        self.after = list(after)
 
     def to_dict(self, event: str) -> dict[str, Any]:
         """The JSON object for standard output; {} for nothing."""

@@ -14,6 +14,7 @@ from hikidashi.times import format_time
 
 TYPE_CHECKING = False  # loading typing costs a hook more than all of this
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Final
 
     from hikidashi.serve.place import Here
@@ -27,8 +28,11 @@ _MAX_MESSAGE: Final = 300
 _TOLD: Final = "told.json"
 
 
-def notices(here: Here) -> tuple[str, str]:
-    """The line for the model, and the lines for the person; '' for nothing. Raises as the database does."""
+def notices(here: Here) -> tuple[str, str, Callable[[], object]]:
+    """The line for the model and the lines for the person ('' for nothing), and what notes that they were told.
+
+    Raises as the database does.
+    """
     path = os.path.join(here.place.home, FOLDER, _TOLD)
     before: dict[str, Any] = read(path) or {}
     now_told = dict(before)
@@ -50,9 +54,12 @@ def notices(here: Here) -> tuple[str, str]:
     if run and run[0] != before.get("run"):
         now_told["run"] = run[0]
         to_person.append(run[1])
-    if now_told != before:
-        write(path, now_told)
-    return line, "\n".join(f"Hikidashi: {text}" for text in to_person)
+
+    def keep() -> None:
+        if now_told != before:
+            write(path, now_told)
+
+    return line, "\n".join(f"Hikidashi: {text}" for text in to_person), keep
 
 
 def _number(value: object) -> int:

@@ -20,9 +20,12 @@ from hikidashi.serve.turn import VIA
 
 TYPE_CHECKING = False  # loading typing costs a hook more than all of this
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Final
 
+    from hikidashi.drawer.fact import Fact
     from hikidashi.recall.lookup import Note
+    from hikidashi.recall.start import Section
     from hikidashi.serve.place import Here
 
 __all__ = ["at_start", "at_subagent_start"]
@@ -47,10 +50,9 @@ def at_start(here: Here) -> Reply:
     goes_on = event.source in ("resume", "fork") and _was_given(here)
     if not goes_on:
         session.forget()
-    told, to_person = notices(here)
+    told, to_person, keep_told = notices(here)
     if not here.settings.flag("recall.at_start"):
-        here.save(transcript=event.transcript)
-        return Reply(to_person=to_person)
+        return Reply(to_person=to_person, after=[keep_told, lambda: here.save(transcript=event.transcript)])
     rules, facts = here.notes("rules", limit=_RULES_READ), here.notes("facts", limit=_FACTS_READ)
     if goes_on:
         rules, facts = _changed(here, rules, new_too=session.is_known), _changed(here, facts, new_too=False)
@@ -60,33 +62,44 @@ def at_start(here: Here) -> Reply:
         before = session.data.get("start")
         before = before if isinstance(before, dict) else digests  # a fork: what it was given is not known here
         records = {name: text for name, text in records.items() if before.get(name) != digests[name]}
-    texts = [*_sections(here, rules, facts), *records.values(), "" if goes_on else told[:_NOTICES]]
-    here.save(transcript=event.transcript, start=digests)
-    return Reply(context=wrapped([text for text in texts if text], head=START_HEAD), to_person=to_person)
+    sections = _sections(here, rules, facts)
+    texts = [*(section.text for section in sections), *records.values(), "" if goes_on else told[:_NOTICES]]
+    given = [note for section in sections for note in section.facts]
+
+    def keep() -> None:
+        session.given.update(dict.fromkeys(map(mark, given)))
+        here.save(transcript=event.transcript, start=digests)
+        _note(here, given)
+
+    context = wrapped([text for text in texts if text], head=START_HEAD)
+    return Reply(context=context, to_person=to_person, after=[keep_told, keep])
 
 
 def at_subagent_start(here: Here) -> Reply:
     """What a sub-agent is given: it sees nothing of what its session was told. Rules and facts only."""
     if not here.event.agent_type or not here.settings.flag("recall.at_start"):
         return Reply()
-    rules, facts = here.notes("rules", limit=_RULES_READ), here.notes("facts", limit=_FACTS_READ)
-    return Reply(context=wrapped([text for text in _sections(here, rules, facts) if text], head=START_HEAD))
+    sections = _sections(here, here.notes("rules", limit=_RULES_READ), here.notes("facts", limit=_FACTS_READ))
+    given = [note for section in sections for note in section.facts]
+    context = wrapped([section.text for section in sections if section.text], head=START_HEAD)
+    return Reply(context=context, after=[lambda: _note(here, given)])
 
 
-def _sections(here: Here, rules: list[Note], facts: list[Note]) -> list[str]:
-    """Rules and facts as they are shown; those that fit count as given."""
-    sections = (
+def _sections(here: Here, rules: list[Note], facts: list[Note]) -> tuple[Section, Section]:
+    """Rules and facts as they are shown."""
+    return (
         rules_section(rules, now=here.now, machine_id=here.machine_id),
         facts_section(facts, now=here.now, machine_id=here.machine_id),
     )
-    given = [note for section in sections for note in section.facts]
-    if not here.session.paused:
-        for scope, path in here.databases.items():
-            ids = [note.id for note in given if note.scope == scope]
-            note_uses(path, [], ids, session_id=here.event.session_id, via=VIA, at=here.now)
-    if here.event.name == "SessionStart":
-        here.session.given.update(dict.fromkeys(map(mark, given)))
-    return [section.text for section in sections]
+
+
+def _note(here: Here, given: Sequence[Fact | Note]) -> None:
+    """Note what was shown."""
+    if here.session.paused:
+        return
+    for scope, path in here.databases.items():
+        ids = [note.id for note in given if note.scope == scope]
+        note_uses(path, [], ids, session_id=here.event.session_id, via=VIA, at=here.now)
 
 
 def _changed(here: Here, notes: list[Note], *, new_too: bool) -> list[Note]:

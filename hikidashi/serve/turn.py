@@ -49,12 +49,15 @@ def at_prompt(here: Here) -> Reply:
     )
     facts, rules = ([match.fact for match in some] for some in (found.facts, found.rules))
     text = block(facts, rules, now=here.now, machine_id=here.machine_id)
-    if not session.paused:
-        note_turn(found, here.databases, session_id=event.session_id, via=VIA, at=here.now)
-    session.given.update(dict.fromkeys(map(mark, (*facts, *rules))))
-    if text or not session.is_known:
-        here.save(transcript=event.transcript)
-    return Reply(context=text)
+
+    def keep() -> None:
+        session.given.update(dict.fromkeys(map(mark, (*facts, *rules))))
+        if text or not session.is_known:
+            here.save(transcript=event.transcript)
+        if not session.paused:
+            note_turn(found, here.databases, session_id=event.session_id, via=VIA, at=here.now)
+
+    return Reply(context=text, after=[keep])
 
 
 def _prompt_before(here: Here) -> str:
