@@ -55,6 +55,7 @@ COMMANDS: Final = {
     "pause": ("pausing", "Capture and consolidate nothing until `resume`."),
     "resume": ("pausing", "Capture and consolidate again."),
     "hook": ("hook", "What a host's hooks call; not for people."),
+    "mcp": ("mcp", "The memory as tools for a host, over standard input and output."),
     "demo": ("demo", "See the whole way on small sessions, in a temporary workspace."),
 }
 
