@@ -29,6 +29,7 @@ MEASUREMENTS = {
     "drawer": "a fact written, beside a bare insert and commit",
     "recall": "a turn's facts found among 100, 10,000 and 100,000",
     "hook": "a hook as the host starts it, beside bare Python and node",
+    "mcp": "the MCP server from its start to its first answer, and calls",
     "pod": "tokens that each turn of a pod reads anew, with the server's cache and without",
     "consolidate": "200 entries into 1,000 records: time and peak memory",
 }

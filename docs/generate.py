@@ -35,6 +35,7 @@ from hikidashi.model.prices import Rates, own_prices  # noqa: E402
 from hikidashi.prompts.template import PROMPTS  # noqa: E402
 from hikidashi.records.linter import rules_table  # noqa: E402
 from hikidashi.redact.rules import render_table  # noqa: E402
+from hikidashi.serve.mcp_tools import TOOLS  # noqa: E402
 
 
 def _cell(text: str) -> str:
@@ -220,6 +221,17 @@ def reasons_table() -> str:
     return _table(["code", "the claim"], [[f"`{code}`", words] for code, words in REASONS.items()])
 
 
+def mcp_tools_table() -> str:
+    """The tools of the MCP server."""
+    rows = []
+    for tool in TOOLS:
+        schema = tool["inputSchema"]
+        arguments = [f"`{name}`" if name in schema["required"] else f"`{name}`?" for name in schema["properties"]]
+        kind = "reads" if tool["annotations"]["readOnlyHint"] else "proposes"
+        rows.append([f"`{tool['name']}`", ", ".join(arguments), kind, tool["description"]])
+    return _table(["tool", "arguments (? may be left out)", "", "what the model is told"], rows)
+
+
 PARTS: Final[list[tuple[str, str, Callable[[], str]]]] = [
     ("commands.md", "commands", commands_text),
     ("settings.md", "settings", settings_table),
@@ -228,6 +240,7 @@ PARTS: Final[list[tuple[str, str, Callable[[], str]]]] = [
     ("claims.md", "reasons", reasons_table),
     ("cost.md", "prices", prices_table),
     ("security.md", "secret-shapes", lambda: render_table().rstrip("\n")),
+    ("mcp.md", "mcp-tools", mcp_tools_table),
     ("linter.md", "rules", lambda: rules_table().rstrip("\n")),
     ("promotion.md", "tools", tools_table),
     ("prompts.md", "prompts", prompts_table),

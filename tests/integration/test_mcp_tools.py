@@ -39,7 +39,11 @@ trust: user
 
 Only on weekdays, after the lighthouse check.
 """
-WRITE: dict[str, Any] = {"key": "deploy:harbour", "type": "capability", "body": "`make deploy` puts the harbour onto the quay."}
+WRITE: dict[str, Any] = {
+    "key": "deploy:harbour",
+    "type": "capability",
+    "body": "`make deploy` puts the harbour onto the quay.",
+}
 
 
 @pytest.fixture
