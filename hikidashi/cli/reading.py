@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 from hikidashi.cli.context import Opened, only_person
 from hikidashi.cli.output import amount, confirmed, note, say, working
 from hikidashi.config.engine import resolve_engine
+from hikidashi.config.folders import shown
+from hikidashi.config.settings import Settings, user_file
 from hikidashi.drawer.person import find_agent
 from hikidashi.errors import ModelFailure, UsageError
 from hikidashi.staging.pause import paused_since
@@ -67,6 +69,9 @@ def model_in_use(here: Opened, engine: str | None = None) -> Iterator[ModelInUse
     from hikidashi.model.ledger import make_meter
 
     run_id = random_ulid(now())
+    if _chosen_by_an_agent(here.settings):
+        yield ModelInUse(asker=Unavailable(_not_here(here.settings)), run_id=run_id)
+        return
     try:
         endpoint = make_endpoint(here.settings)
     except ModelFailure as exc:
@@ -74,6 +79,23 @@ def model_in_use(here: Opened, engine: str | None = None) -> Iterator[ModelInUse
         return
     with Client(endpoint, make_meter(here.connection, here.settings, run_id)) as client:
         yield ModelInUse(asker=client, run_id=run_id)
+
+
+def _chosen_by_an_agent(settings: Settings) -> bool:
+    """Whether the server is one that the environment of an agent, or of a background run that it started, names.
+
+    A host takes variables from a project's own files, which come with a clone, and sessions would be sent there.
+    """
+    named = settings.origin("memory.base_url").startswith("$")
+    return named and find_agent() is not None and not settings.gate.allow_agent
+
+
+def _not_here(settings: Settings) -> ModelFailure:
+    return ModelFailure(
+        f"inside an agent's session no session is sent to a server that the environment names "
+        f"({settings.origin('memory.base_url')}): set memory.base_url in {shown(user_file())}",
+        kind="auth",
+    )
 
 
 def price_of(

@@ -174,6 +174,7 @@ class Client:
             sent.arrived = sent.arrived or was_sent(exc)
         if sent.failure is not None:
             sent.failure = sent.failure.with_traceback(None)
+            sent.failure.args = tuple(map(self._endpoint.without_key, sent.failure.args))
             sent.failure.__cause__ = sent.failure.__context__ = None
         return sent
 

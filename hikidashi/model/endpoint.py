@@ -76,7 +76,11 @@ class Endpoint:
         So it is with `memory.local_only`, and for a key of Anthropic's over a connection that is not encrypted.
         """
         plain = urlsplit(self.base_url).scheme == "http"
-        return self.local_only or (plain and bool(_ANTHROPIC_KEY.match(self.key.get_secret_value())))
+        return self.local_only or (plain and bool(_ANTHROPIC_KEY.search(self.key.get_secret_value())))
+
+    def without_key(self, text: str) -> str:
+        """`text` without the key: servers repeat what they were sent, in their errors, headers and addresses."""
+        return text.replace(self.key.get_secret_value(), "[redacted:key]") if self.key_origin else text
 
     def not_loopback(self) -> BadSettings:
         """The error for an address that is not this machine's, where it has to be."""

@@ -185,7 +185,7 @@ def cut_off(why: str, *, endpoint: Endpoint) -> ModelFailure:
 
 def no_answer(content_type: str, *, endpoint: Endpoint) -> ModelFailure:
     """The failure of a server that answers with something else: a proxy's login page, another program's port."""
-    kind = f" ({_shown(content_type)})" if content_type else ""
+    kind = f" ({_shown(endpoint.without_key(content_type))})" if content_type else ""
     return ModelFailure(
         f"{endpoint.name} answers with no message{kind}: check memory.base_url, {_PING}", kind="network"
     )
@@ -281,19 +281,19 @@ def _unreachable(
         mend = "raise memory.idle_seconds if the model needs longer to begin"
         at_work = True
     elif {"ConnectError", "ProxyError"} & names:
-        what = f"{endpoint.name} cannot be reached ({_system_words(links)})"
+        what = f"{endpoint.name} cannot be reached ({_system_words(links, endpoint)})"
         mend = "start the server, or check memory.base_url and the network"
     else:
-        return cut_off(_system_words(links), endpoint=endpoint)
+        return cut_off(_system_words(links, endpoint), endpoint=endpoint)
     return ModelFailure(f"{what}: {_GOES_ON}; {mend}", kind="network", again=True, at_work=at_work)
 
 
-def _system_words(links: list[BaseException]) -> str:
+def _system_words(links: list[BaseException], endpoint: Endpoint) -> str:
     """The innermost words that an error chain has: those of the operating system."""
     for link in reversed(links):
         words = link.strerror if isinstance(link, OSError) and link.strerror else str(link)
         if words:
-            return _shown(words)
+            return _shown(endpoint.without_key(words))
     return type(links[0]).__name__
 
 
@@ -305,7 +305,7 @@ def _shown(words: str) -> str:
 
 def _refused(refusal: Refusal, *, endpoint: Endpoint, model: str, now: datetime) -> ModelFailure:
     kind, reason = _understood(refusal)
-    words = refusal.words.replace(endpoint.key.get_secret_value(), "[redacted:key]")
+    words = endpoint.without_key(refusal.words)  # here too: once shortened, it would be a part of the key
     said = f"{refusal.status}: {_shown(words)}" if words.strip() else str(refusal.status)
     again = kind in ("overloaded", "network") and not refusal.final
     return ModelFailure(

@@ -33,6 +33,10 @@ _USAGE_FIELDS: Final = {
 }
 
 
+#: No request has more tokens of a kind; a server that counts more counts wrong.
+_MOST_TOKENS: Final = 100_000_000
+
+
 class BadEvent(ValueError):
     """An event that no server of the Messages API sends."""
 
@@ -59,6 +63,8 @@ class AnswerReader:
         self.model = ""
         #: Fields of the usage as the server counted them; each count stands for the whole request up to then.
         self.counts: dict[str, int] = {}
+        #: The server counted what cannot be: below nothing, no whole number, more than any request has.
+        self.miscounted = False
         self._blocks: dict[int, _Block] = {}
 
     def take(self, event: Any) -> None:
@@ -115,9 +121,11 @@ class AnswerReader:
             return
         for theirs, ours in _USAGE_FIELDS.items():
             value = usage.get(theirs)
-            # Counts do not shrink: a nought at the end is of a server that does not repeat what it said before.
-            if isinstance(value, int) and not isinstance(value, bool) and value >= (1 if ours in self.counts else 0):
-                self.counts[ours] = value
+            if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS:
+                # Counts do not shrink: a nought at the end is of a server that does not repeat what it said before.
+                self.counts[ours] = max(value, self.counts.get(ours, 0))
+            elif value is not None:
+                self.miscounted = True
 
     @property
     def content(self) -> tuple[Block, ...]:
@@ -233,6 +241,9 @@ def _object(event: Block, name: str) -> Block:
 
 
 def usage_of(reader: AnswerReader) -> Usage | None:
-    """What the request used; None when the server counted nothing (some answer with zeros)."""
+    """What the request used; None when nobody knows: the server counted nothing (some answer with zeros), or what
+    cannot be, as a request without any input or a text without any output.
+    """
     usage = Usage(**reader.counts)
-    return usage if usage.total else None
+    believed = not reader.miscounted and usage.total > usage.output_tokens and (usage.output_tokens or not reader.text)
+    return usage if believed else None

@@ -195,15 +195,20 @@ def _proxy(endpoint: Endpoint) -> dict[str, Any] | None:
 
     Never for this machine's own servers: a proxy elsewhere would reach another machine under the same name.
     """
-    host = endpoint.host
+    host = endpoint.host.rstrip(".")
     if endpoint.must_be_loopback or host == "localhost" or host.endswith(".localhost"):
         return None
-    if is_loopback(host) or urllib.request.proxy_bypass(host):
+    if _is_here(host) or urllib.request.proxy_bypass(host):
         return None
     found = urllib.request.getproxies()
     given = found.get(urlsplit(endpoint.base_url).scheme) or found.get("all")
     if not given:
         return None
+    if endpoint.key_origin and urlsplit(endpoint.base_url).scheme == "http":
+        raise BadSettings(
+            f"the key from {endpoint.key_origin} is not sent unencrypted through the proxy that the environment names: "
+            f"write https:// in memory.base_url, or set NO_PROXY={host} if {endpoint.name} is in your own network"
+        )
     url = urlsplit(given if "://" in given else f"http://{given}")
     try:
         port = url.port or (443 if url.scheme == "https" else 80)
@@ -217,6 +222,15 @@ def _proxy(endpoint: Endpoint) -> dict[str, Any] | None:
     host_part = f"[{url.hostname}]" if _is_ipv6(url.hostname) else url.hostname
     auth = (unquote(url.username), unquote(url.password or "")) if url.username else None
     return {"proxy_url": f"{url.scheme}://{host_part}:{port}", "proxy_auth": auth}
+
+
+def _is_here(host: str) -> bool:
+    """Whether a host is an address of this machine, in any form that systems take: `127.1`, `2130706433`, `0`."""
+    try:
+        address = ipaddress.IPv4Address(socket.inet_aton(host))
+    except (OSError, ValueError, UnicodeError):
+        return is_loopback(host) or host == "::"
+    return address.is_loopback or address.is_unspecified
 
 
 def _is_ipv6(host: str) -> bool:

@@ -74,6 +74,7 @@ def test_later_counts_take_the_place_of_earlier_ones() -> None:
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}},
         {"type": "message_delta", "delta": {}, "usage": {"input_tokens": None, "cache_read_input_tokens": 7}},
         {"type": "message_delta", "delta": {}, "usage": {"input_tokens": 0, "cache_creation_input_tokens": 0}},
+        {"type": "message_delta", "delta": {}, "usage": {"input_tokens": 1, "output_tokens": 2}},
     )
     assert usage_of(reader) == Usage(input_tokens=5, output_tokens=9, cache_read_tokens=7)
     assert reader.stop_reason == "end_turn"
@@ -84,10 +85,23 @@ def test_a_server_that_counts_nothing_is_one_of_unknown_usage(usage: Any) -> Non
     assert usage_of(read({"type": "message_start", "message": {"usage": usage}})) is None
 
 
-@pytest.mark.parametrize("value", [-3, True, 2.5, "7"])
-def test_no_count_is_taken_that_is_none(value: Any) -> None:
-    usage = {"input_tokens": 5, "output_tokens": value}
-    assert usage_of(read({"type": "message_start", "message": {"usage": usage}})) == Usage(input_tokens=5)
+@pytest.mark.parametrize("value", [-3, True, 2.5, "7", [7], 10**30, 2**62, 100_000_001])
+@pytest.mark.parametrize("name", ["input_tokens", "output_tokens", "cache_read_input_tokens"])
+def test_a_count_that_cannot_be_makes_the_usage_unknown(name: str, value: Any) -> None:
+    """No part of it is believed then, and no later count mends it: all that was reserved counts."""
+    usage = {"input_tokens": 5, "output_tokens": 5, name: value}
+    right = {"type": "message_delta", "delta": {}, "usage": {"input_tokens": 5, "output_tokens": 5}}
+    assert usage_of(read({"type": "message_start", "message": {"usage": usage}}, right)) is None
+
+
+def test_no_request_is_without_input_and_no_text_without_output() -> None:
+    begun = {"type": "message_start", "message": {"usage": {"input_tokens": 0, "output_tokens": 9}}}
+    assert usage_of(read(begun)) is None
+    begun = {"type": "message_start", "message": {"usage": {"input_tokens": 9, "output_tokens": 0}}}
+    assert usage_of(read(begun)) == Usage(input_tokens=9)
+    assert usage_of(read(begun, start(0, type="text", text="said"))) is None
+    cached = {"type": "message_start", "message": {"usage": {"cache_read_input_tokens": 9, "output_tokens": 1}}}
+    assert usage_of(read(cached)) == Usage(cache_read_tokens=9, output_tokens=1)
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,11 @@ from hikidashi.times import now
 ANTHROPIC_KEY = "sk-ant-api03-" + "Jx2c" * 20
 
 
-def endpoint(base_url: str, *, key: str = "other", local_only: bool = False) -> Endpoint:
+def endpoint(base_url: str, *, key: str = "other", local_only: bool = False, key_origin: str = "a file") -> Endpoint:
     return Endpoint(
         base_url=base_url,
         key=SecretStr(key),
-        key_origin="a file",
+        key_origin=key_origin,
         local_only=local_only,
         idle_seconds=20.0,
         request_seconds=20.0,
@@ -148,6 +148,36 @@ def test_no_proxy_stands_before_this_machine(monkeypatch: pytest.MonkeyPatch, ho
             monkeypatch.setenv(name, f"http://{address}")
         assert ask(endpoint(named(fake, host))) == "ready"
         assert heard == []
+
+
+@pytest.mark.parametrize(
+    ("host", "here"),
+    [
+        *(
+            (host, True)
+            for host in ("localhost.", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "0.0.0.0", "0", "[::]")
+        ),
+        *((host, False) for host in ("134744072", "8.8", "127.1.example.org", "localhost.example.org", "[::2]")),
+    ],
+)
+def test_this_machine_is_known_by_all_its_names(monkeypatch: pytest.MonkeyPatch, host: str, here: bool) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    found = route._proxy(endpoint(f"http://{host}:11434", key_origin=""))
+    assert (found is None) == here
+
+
+def test_no_key_goes_to_a_proxy_that_could_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever chooses the environment would choose who gets to see the key."""
+    with proxy() as (address, heard):
+        monkeypatch.setenv("HTTP_PROXY", f"http://{address}")
+        monkeypatch.setenv("http_proxy", f"http://{address}")
+        with pytest.raises(BadSettings, match=r"NO_PROXY=models\.example\.org") as caught:
+            ask(endpoint("http://models.example.org", key="the-key-of-a-server"))
+        assert heard == []
+    assert "the-key-of-a-server" not in str(caught.value)
+    make_transport(endpoint("http://models.example.org", key_origin="")).close()
+    monkeypatch.setenv("NO_PROXY", "models.example.org")
+    make_transport(endpoint("http://models.example.org")).close()
 
 
 @pytest.mark.parametrize("value", ["socks5://127.0.0.1:1080", "http://", "http://127.0.0.1:99999"])
