@@ -1,0 +1,124 @@
+"""The real Claude Code with our hooks: what one session did is put in front of the next one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hikidashi.testing import call, say
+from tests.support.claude import Agent, Scripted, run, texts_of
+from tests.support.commands import Commands
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(400)]
+
+KEY = "deploy:blyck-releases"
+UPLOAD = "aws s3 cp dist s3://blyck-releases --recursive"
+UPLOADED = "upload: dist/index.html to s3://blyck-releases/index.html"
+CLAIM = "I cannot deploy, I have no credentials."
+
+
+@pytest.fixture
+def agent(claude: str, home: Path, tmp_path: Path, run: Commands) -> Agent:
+    """An agent in a workspace, and an `aws` that uploads."""
+    project = (tmp_path / "a blyck").resolve()
+    (project / "dist").mkdir(parents=True)
+    (project / "dist" / "index.html").write_text("x")
+    run("init", "--yes", cwd=project)
+    agent = Agent(claude, home, project)
+    agent.install("aws", f"echo '{UPLOADED}'")
+    return agent
+
+
+def waiting(run: Commands, project: Path, seconds: float = 60) -> list[dict[str, Any]]:
+    """The candidates, once the extraction that nobody waits for has made one."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found: list[dict[str, Any]] = run("candidates", "--json", cwd=project).json()["candidates"]
+        if found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.3)
+
+
+def deployed(agent: Agent, commands: Commands) -> str:
+    """Session one deploys, Phase 1 runs although the host is gone, a person says yes; gives the session's ID."""
+    model = Scripted([[say("I deploy it."), run(UPLOAD)], [say("It is online.")]])
+    said = agent.session("Deploy the site.", model)
+    assert len(model.requests) == 2
+    assert KEY not in texts_of(model.requests[0])
+    candidates = waiting(commands, agent.project)
+    (candidate,) = [one for one in candidates if one["key"] == KEY]
+    commands("approve", candidate["id"], cwd=agent.project)
+    session: str = said["session_id"]
+    return session
+
+
+def test_what_one_session_did_the_next_one_knows_and_a_wrong_claim_is_sent_back(agent: Agent, run: Commands) -> None:
+    deployed(agent, run)
+    model = Scripted([[say(CLAIM)], [say("I checked: it can be deployed from here.")], [say("Never asked.")]])
+    said = agent.session("デプロイして", model)
+    first, second = model.requests
+    assert texts_of(first).count(f"`{KEY}`") == 1
+    assert UPLOADED in texts_of(first)
+    assert CLAIM in texts_of(second)
+    sent_back = texts_of(second).partition(CLAIM)[2]
+    for part in (KEY, UPLOADED, "aws sts get-caller-identity"):
+        assert part in sent_back
+    assert said["result"] == "I checked: it can be deployed from here."
+    assert (agent.project / ".hikidashi" / "worker.log").exists()
+
+
+def test_resumed_and_compacted_it_is_known_once(agent: Agent, run: Commands) -> None:
+    deployed(agent, run)
+    model = Scripted([[say("Ready.")], [say("Ready again.")]])
+    session = agent.session("Deploy it later.", model)["session_id"]
+    assert texts_of(model.requests[0]).count(f"`{KEY}`") == 1
+
+    model = Scripted([[say("Ready.")]])
+    agent.session("Deploy it now.", model, "--resume", session)
+    assert texts_of(model.requests[0]).count(f"`{KEY}`") == 1
+
+    agent.session("/compact", Scripted([]), "--resume", session)
+    model = Scripted([[say("Ready.")]])
+    agent.session("Deploy it now, please.", model, "--resume", session)
+    assert texts_of(model.requests[0]).count(f"`{KEY}`") == 1
+
+
+def test_a_sub_agent_knows_it_too(agent: Agent, run: Commands) -> None:
+    deployed(agent, run)
+    task = {"description": "Look", "prompt": "Look around.", "subagent_type": "general-purpose"}
+    probe = Scripted([[say("x")]])
+    agent.session("Say x.", probe)
+    (name,) = {tool["name"] for tool in probe.requests[0]["tools"]} & {"Task", "Agent"}
+    model = Scripted([[call(name, task)], [say("Done.")]], sub_agent="Look around.")
+    agent.session("Let somebody look.", model)
+    assert len(model.sub_requests) == 1
+    assert texts_of(model.sub_requests[0]).count(f"`{KEY}`") == 1
+
+
+def test_a_folder_without_a_workspace_and_a_switched_off_session_are_left_alone(
+    agent: Agent, run: Commands, tmp_path: Path
+) -> None:
+    deployed(agent, run)
+    other = tmp_path / "other"
+    other.mkdir()
+    model = Scripted([[say(CLAIM)]])
+    agent.session("Deploy it.", model, cwd=other)
+    assert "hikidashi-memory" not in texts_of(model.requests[0])
+    assert list(other.iterdir()) == []
+    model = Scripted([[say(CLAIM)]])
+    agent.session("Deploy it.", model, HIKIDASHI_DISABLE="1")
+    assert len(model.requests) == 1
+    assert "hikidashi-memory" not in texts_of(model.requests[0])
+
+
+def test_what_was_put_in_is_not_learned_again(agent: Agent, run: Commands, hikidashi_json: Callable[..., Any]) -> None:
+    deployed(agent, run)
+    for number in range(3):
+        agent.session("Deploy it.", Scripted([[say(f"Answer {number}.")]]))
+    run("extract", "--no-consolidate", cwd=agent.project)
+    assert [fact["key"] for fact in run("facts", "--json", cwd=agent.project).json()["facts"]] == [KEY]
+    assert run("candidates", "--json", cwd=agent.project).json()["candidates"] == []
