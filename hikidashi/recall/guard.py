@@ -24,11 +24,12 @@ __all__ = ["Challenge", "Claim", "challenge", "inability", "raised_as"]
 MARKS: Final[dict[str, tuple[str, ...]]] = {
     "en": (
         "can't", "cannot", "can not", "unable", "not able", "n't have", "not have", "no way", "no access", "have no",
-        "has no", "n't be able", "not be able", "n't possible", "not possible", "impossible", "lack", "are no",
+               "has no", "n't be able", "not be able", "n't possible", "not possible", "impossible", "lack", "are no",
+        "have neither",
         "is no", "n't logged", "not logged", "n't authent", "not authent", "n't author", "not author", "n't signed",
         "not signed", "no credentials", "n't any", "not any", "not something i", "n't something i", "without access",
         "can't be", "missing", "incapable", "beyond what i", "outside what i", "n't configured", "not configured",
-        "n't available", "not available", "n't set up", "not set up",
+        "n't available", "not available", "something i can", "n't accessible", "n't set up", "not set up",
     ),
     "ja": (
         "できま", "出来ま", "できない", "出来ない", "できず", "不可能", "ありません", "がない", "がなく", "無い",
@@ -70,8 +71,8 @@ MARKS: Final[dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 #: Characters read of a message: from its beginning and from its end.
-_HEAD: Final = 8_000
-_TAIL: Final = 16_000
+_HEAD: Final = 4_000
+_TAIL: Final = 12_000
 
 _APOSTROPHES: Final = str.maketrans("’ʼ＇", "'''")
 
@@ -120,7 +121,7 @@ def inability(message: str) -> list[Claim]:
 
     Claims of the past, under a condition, in questions, quotations and code, of somebody else, for want of the
     person's yes, and for a reason that lies in the work itself ("the build is broken") are none. Never raises,
-    whatever the text holds; of a very long one the first 8,000 and the last 16,000 characters are read.
+    whatever the text holds; of a very long one the first 4,000 and the last 12,000 characters are read.
     """
     if not message.isascii():
         from unicodedata import is_normalized, normalize

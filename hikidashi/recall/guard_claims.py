@@ -25,6 +25,9 @@ _BLANK: Final = r"[\s*_`~]+"
 #: Between words that are written together, they may be none.
 _NO_BLANK: Final = r"[\s*_`~]*"
 
+#: Where what is said of an act ends, in Chinese.
+_STOPS: Final = r"[，,、。；;]"
+
 #: In languages that put a condition before its clause, what is said behind a claim is another matter from here on.
 _BEHIND: Final = 8
 
@@ -82,6 +85,8 @@ class _Reader:
         """The claims of a sentence that begins at `at`; `before` is the one before it."""
         if not any(mark in sentence for mark in self._marks):
             return []
+        if not (self._verbs(sentence) or self._lacks_means(sentence)):
+            return []
         found: list[Claim] = []
         for first, cut in self._cuts(sentence):
             if any(mark in cut for mark in self._marks):
@@ -109,9 +114,13 @@ class _Reader:
         ]
 
     def _acts(self, cut: str) -> list[Found]:
-        heads = [head for text in self._tongue.HEADS for head in self._pattern(text).finditer(cut)]
+        verbs = self._verbs(cut)
+        if not verbs:
+            return []
+        texts = self._tongue.HEADS + (self._tongue.LACKING if self._lacks_means(cut) else ())
+        heads = [head for text in texts for head in self._pattern(text).finditer(cut)]
         found: list[Found] = []
-        for verb in self._verbs(cut):
+        for verb in verbs:
             span = self._span(verb, cut, heads)
             if span:
                 found.append((verb, self._words(cut, span, verb), span, ""))
@@ -122,6 +131,9 @@ class _Reader:
 
     def _verbs(self, cut: str) -> list[str]:
         return [verb for verb, (stems, _) in self._tongue.ACTS.items() if any(stem in cut for stem in stems)]
+
+    def _lacks_means(self, cut: str) -> bool:
+        return any(mark in cut for mark in self._tongue.MEANS_MARKS)
 
     def _act(self, verb: str) -> re.Pattern[str]:
         act = self._tongue.ACTS[verb][1]
@@ -155,7 +167,7 @@ class _Reader:
         return found
 
     def _means(self, cut: str) -> list[Found]:
-        for means in self._tongue.MEANS:
+        for means in self._tongue.MEANS if self._lacks_means(cut) else ():
             match = self._pattern(means).search(cut)
             if match:
                 groups = match.groupdict()
@@ -166,11 +178,25 @@ class _Reader:
     def _words(self, cut: str, span: tuple[int, int], verb: str) -> tuple[str, ...]:
         """What the cut says beside the claim: it may name a target."""
         if self._tongue.CHUNKS:
-            rest = cut
-        else:
-            stop = exact(self._tongue.STOP).search(cut, span[1])
-            rest = cut[span[0] : stop.start() if stop else len(cut)]
+            stop = exact(_STOPS).search(cut, span[1]) if self._tongue.FILL else None
+            end = stop.start() if stop else len(cut) if self._tongue.FILL else span[1]
+            said = self._act(verb).sub(" ", cut[:end])
+            return target_words(said, self._tongue.GENERIC) + self._object(cut, span, verb)
+        stop = exact(self._tongue.STOP).search(cut, span[1])
+        rest = cut[span[0] : stop.start() if stop else len(cut)]
         return target_words(self._act(verb).sub(" ", rest), self._tongue.GENERIC)
+
+    def _object(self, cut: str, span: tuple[int, int], verb: str) -> tuple[str, ...]:
+        """What an act is done to, where it stands beside it without a blank; () for what every project has."""
+        act = self._act(verb).search(cut, span[0])
+        if act is None:
+            return ()
+        found = self._pattern(self._tongue.OBJECT).search(cut[act.end() :] if self._tongue.FILL else cut[: act.start()])
+        said = found["object"] if found else ""
+        for word in self._tongue.OBJECT_WORDS:
+            said = said.replace(word, "")
+        said = said.strip()
+        return (said,) if len(said) > 1 and not said.isascii() else ()
 
     def _is_silent(self, cut: str, end: int, sentence: str, before: str, verbs: set[str]) -> bool:
         """Whether it is no claim of now, of who speaks, for want of means; or was done after all."""

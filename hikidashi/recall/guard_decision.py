@@ -69,8 +69,19 @@ _HOSTS: Final[dict[str, frozenset[str]]] = {
     "publish": frozenset({"npm", "pypi", "registry", "registri"}),
 }
 
-#: Words of a target that say no more than where such things go.
-_PLACES: Final = frozenset({"prod", "product", "production", "stag", "staging", "live", "preview", "dev"})
+#: Named in commands rather than as a target, for all other verbs.
+_PROGRAMS: Final = frozenset({"npm", "git"})
+
+#: Places that acts go to, each by one word.
+_PLACES: Final[dict[str, str]] = {
+    "prod": "prod", "product": "prod", "production": "prod", "produccion": "prod", "producao": "prod",
+    "produktion": "prod", "live": "prod", "liv": "prod", "stag": "staging", "staging": "staging", "stage": "staging",
+    "preview": "preview", "dev": "dev", "develop": "dev",
+}  # fmt: skip
+
+#: Acts whose words are said of much else (one publishes texts, logs in to the site that is built, reaches a server
+#: on this machine): the prompt must ask for them, or the target be named.
+_ASKED_FOR: Final = ("publish", "package", "auth", "connect-ssh")
 
 
 def decide(
@@ -84,7 +95,8 @@ def decide(
 ) -> tuple[Fact, Claim, list[Fact]] | None:
     """The fact that answers the first claim that has one, and others of the same verb; None when nothing is to be
     raised."""
-    for claim in sorted(claims, key=lambda claim: not claim.verb):
+    acts = [claim for claim in claims if claim.verb]
+    for claim in acts or claims:
         fitting = [fact for fact in capabilities if _is_about(fact, claim, prompt)]
         fitting = _of_target(fitting, claim, prompt)
         if not fitting or any(raised_as(fact) in raised_before for fact in fitting):
@@ -144,28 +156,31 @@ def _of_target(facts: list[Fact], claim: Claim, prompt: str) -> list[Fact]:
     """The facts whose target is the one named by the claim, or else by the prompt; all where neither names any."""
     if not facts:
         return []
-    words = tuple(word for word in claim.words if word not in _HOSTS.get(claim.verb, ()))
+    places = {_PLACES[word] for word in claim.words if word in _PLACES}
+    facts = [fact for fact in facts if not places or not _places(fact) or places & _places(fact)]
+    hosts = _HOSTS.get(claim.verb, _PROGRAMS)
+    words = [word for word in claim.words if word not in hosts and word not in _PLACES]
     if words:
-        return [fact for fact in facts if _fits(fact, words)]
-    said = {token.text for token in plain_tokens(prompt)}
+        return [fact for fact in facts if any(_knows(fact, word) for word in words)]
+    said = {token.text for token in _written(prompt)[1]}
     named = [fact for fact in facts if _target_names(fact) & said]
-    return named or [fact for fact in facts if not _asks_for_another(prompt, fact)]
+    if named:
+        return named
+    if claim.verb in _ASKED_FOR and not (claim.verb in _HOSTS and hosts & set(claim.words)):
+        facts = [fact for fact in facts if claim.verb != "auth" and _says_verb(fact, prompt)]
+    return [fact for fact in facts if not _asks_for_another(prompt, fact)]
 
 
-def _fits(fact: Fact, words: tuple[str, ...]) -> bool:
-    known = _target_names(fact) | {
-        token.text for token in plain_tokens(f"{fact.body} {fact.proof} {' '.join(fact.probe)}")
-    }
-    return any(word in known for word in words) and not (_places(words) - known)
+def _places(fact: Fact) -> set[str]:
+    return {_PLACES[name] for name in _target_names(fact) if name in _PLACES}
 
 
-def _known_words(fact: Fact) -> set[str]:
+def _knows(fact: Fact, word: str) -> bool:
+    """Whether a fact's target, steps, proof or check have a word."""
     told = f"{fact.body} {fact.proof} {' '.join(fact.probe)}"
-    return _target_names(fact) | {token.text for token in _written(told)[1]}
-
-
-def _places(words: Collection[str]) -> set[str]:
-    return {word for word in words if word in _PLACES}
+    if word.isascii():
+        return word in _target_names(fact) or word in {token.text for token in _written(told)[1]}
+    return word in fold(f"{fact.key} {told}")
 
 
 def _target_names(fact: Fact) -> set[str]:
@@ -177,12 +192,11 @@ def _asks_for_another(prompt: str, fact: Fact) -> bool:
     """Whether a prompt asks for the act on something else: a name that the fact does not know stands right beside its
     verb, as in "deploy the warehouse" or "warehouse をデプロイ"."""
     tokens = _written(prompt)[1]
-    known = _known_words(fact)
     for begin, end in _said(fact, prompt):
         behind = next((token for token in tokens[end:] if token.written not in _ARTICLES), None)
         before = tokens[begin - 1] if begin and tokens[begin].chunk else None
         for token in (behind, before):
-            if token and not token.chunk and token.text not in known and _may_be_name(token):
+            if token and not token.chunk and not _knows(fact, token.text) and _may_be_name(token):
                 return True
     return False
 

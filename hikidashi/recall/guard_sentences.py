@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_SENTENCE", "own_words", "sentences"]
 
 #: Longer sentences are lists or data; nobody says in one that he cannot do something.
-MAX_SENTENCE: Final = 700
+MAX_SENTENCE: Final = 500
 
 #: Code of so many words is a command or an answer; a shorter one is a name in a sentence.
 _CODE_WORDS: Final = 6

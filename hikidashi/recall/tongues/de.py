@@ -35,7 +35,7 @@ ACTS: Final = {
     "package": (("paket", "installer"), r"paketieren|(?:paket|installer)(?: [\w.-]+)? (?:zu )?(?:bauen|erstellen)"),
     "test": (
         ("test",),
-        rf"(?:\w*tests?|testsuite|test-suite|testlauf)(?: [\w.-]+){{0,5}} {_DO}|(?:zu )?testen|\w*tests",
+        rf"(?:\w*tests?|testsuite|test-suite|testlauf)(?: [\w.-]+){{0,5}} {_DO}|\w*tests",
     ),
     "container": (
         ("container", "docker"),
@@ -103,6 +103,10 @@ HEADS: Final = (
     r"|befugt)|außerstande)",
     r"\b(?:ist es|es ist)(?: [\w.-]+){0,4}? (?:nicht möglich|unmöglich)",
     r"\bich (?:[\w-]+ ){0,2}?werde(?: [\w./'-]+){0,6}? nicht (?=[^.]* können)",
+)
+
+#: Likewise: means that are missing, with what they are for behind them.
+LACKING: Final = (
     rf"{_HAVE}(?:[\w.'/-]+ ){{0,3}}?{_MEANS}(?: (?:oder|und) (?:[\w-]+ )?{_MEANS})?",
     rf"{_LACKS}(?:[\w.'/-]+ ){{0,2}}?{_MEANS}(?: (?:oder|und) (?:[\w-]+ )?{_MEANS})?",
     rf"{_HAVE}(?:[\w.-]+ ){{0,2}}?(?=(?:zugriff|verbindung|zugang)[\s*_`~])",
@@ -112,6 +116,29 @@ TAILS: Final = (
     rf"{_ON}kann ich(?: [\w./'-]+){{0,5}} nicht {_DO}",
     rf"{_ON}kann(?: von hier aus| hier| in dieser umgebung)? (?:von hier aus |hier "
     r"|in dieser umgebung )?nicht (?:durchgeführt|ausgeführt|gestartet) werden",
+)
+MEANS_MARKS: Final = (
+    "daten",
+    "recht",
+    "berechtigung",
+    "zugriff",
+    "zugang",
+    "token",
+    "schlüssel",
+    "key",
+    "werkzeug",
+    "tool",
+    "netz",
+    "passwort",
+    "konto",
+    "möglichkeit",
+    "credential",
+    "verbindung",
+    "mittel",
+    "angemeldet",
+    "eingeloggt",
+    "authent",
+    "autoris",
 )
 MEANS: Final = (
     rf"{_HAVE}(?P<what>(?:[\w.'/-]+ ){{0,3}}?){_MEANS}(?P<more>(?: (?:für|auf|zu|zum|zur|bei) (?!diese|dieser"
@@ -175,16 +202,15 @@ STOP: Final = (
 
 AND: Final = r"(?: (?:oder|und|noch|bzw\.) |/|, )"
 GENERIC: Final = """
-dies das gesamten
-aber aktuell alle allerdings als am an anderung anderungen anmeldedaten anwendung app auch auf aus ausfuhren
-ausserstande befugt bei berechtigung berechtigungen bin branch build cli code commit commits container da dafur daher
-damit das dass datenbank dazu db dein deine deinen dem den denn deploy deployment der derzeit des die diese diesem
-diesen dieser dieses direkt docker durchfuhren ein eine einem einen einer einfach er es fahig fehlen fehlt fix fur
-ganze gar gerade gesamte git gultige gultigen habe haben hier ich ihn ihre ihren im imstande in infrastruktur
+dies das gesamten aber aktuell alle allerdings als am an anderung anderungen anmeldedaten anwendung app auch auf aus
+ausfuhren ausserstande befugt bei berechtigung berechtigungen bin branch build cli code commit commits container da
+dafur daher damit dass datenbank dazu db dein deine deinen dem den denn deploy deployment der derzeit des die diese
+diesem diesen dieser dieses direkt docker durchfuhren ein eine einem einen einer einfach er es fahig fehlen fehlt fix
+fur ganze gar gerade gesamte git gultige gultigen habe haben hier ich ihn ihre ihren im imstande in infrastruktur
 integrationstests internet ist jetzt kann kein keine keinem keinen keiner koennen komplette konfiguriert
 konfigurierten konnen korrektur lage lassen laufen leider machen main maschine meinem meiner mich mir mit moglich
-moglichkeit momentan netzwerk neue neuen nicht noch notige notigen notwendigen npm nun oder origin paket produktion
+moglichkeit momentan netzwerk neue neuen nicht noch notige notigen notwendigen nun oder origin paket
 produktionsdatenbank projekt push rechte release remote repo repository sandbox schlussel seite selbst server sie sind
-sitzung so sql ssh staging starten test tests token tool tools umgebung und unit unmoglich uns version von webseite
-website weil werkzeug werkzeuge wir wirklich zu zugang zugangsdaten zugriff zum zur
+sitzung so sql ssh starten test tests token tool tools umgebung und unit unmoglich uns version von webseite website
+weil werkzeug werkzeuge wir wirklich zu zugang zugangsdaten zugriff zum zur
 """

@@ -39,7 +39,7 @@ ACTS: Final = {
         ("test", "suite", "spec", "jest"),
         rf"(?:run|running|execute|executing|rerun|re-run|run through) {_THE}(?:full |whole |unit |integration |e2e "
         rf"|end-to-end |automated )*{_NAME}(?:tests?|test suite|suite|specs?|pytest|jest|vitest)"
-        r"|test(?:ing)?(?! (?:result|failure|file|data|case|account))",
+        r"|test suite",
     ),
     "container": (
         ("docker", "container", "compose", "podman", "stack"),
@@ -55,19 +55,20 @@ ACTS: Final = {
     ),
     "deploy": (
         ("deploy", "ship", "roll", "live", "prod", "staging"),
-        r"(?:re-?)?deploy(?:s|ing|ment|ments)?|ship(?:ping)?(?: it| this| that)?|roll(?:ing)? (?:it |this |that )?out"
+        r"(?:re-?)?deploy(?:s|ed|ing|ment|ments)?|ship(?:ping)?(?: it| this| that)?|roll(?:ing)? (?:it "
+        r"|this |that )?out"
         r"|rollout|go(?:ing)? live"
         r"|(?:put|putting|push|pushing|release|releasing|take|taking)(?: it| this| that| the [\w-]+)? (?:live|to prod"
         r"|to production|to staging)",
     ),
     "publish": (
         ("publish", "releas", "upload"),
-        rf"publish(?:ing)?|(?:cut|cutting|create|creating|make|making) {_THE}release|releas(?:e|ing)"
+        rf"publish(?:ed|ing)?|(?:cut|cutting|create|creating|make|making) {_THE}release|releas(?:e|ing)"
         r"|upload(?:ing)?(?: it| this| the [\w-]+)? to (?:pypi|npm)",
     ),
     "push": (
-        ("push", "pr", "request"),
-        rf"(?:git )?push(?:ing|es)?|(?:open|opening|create|creating|raise|make|submit) {_THE}(?:pr|prs|pull request"
+        ("push", " pr", "request"),
+        rf"(?:git )?push(?:ed|ing|es)?|(?:open|opening|create|creating|raise|make|submit) {_THE}(?:pr|prs|pull request"
         r"|merge request)",
     ),
     "auth": (
@@ -105,7 +106,8 @@ _SOME: Final = (
 _I: Final = r"(?:(?<![\w'])(?:i|we)|\band)"
 _HAVE: Final = (
     rf"(?:{_I} (?:(?:still|also|currently|simply|just) )*(?:do not|don't) (?:(?:currently|actually|presently) )*have"
-    rf"|{_I} (?:(?:currently|still|also) )?(?:have|'ve|'ve got|have got) no|{_I} (?:currently )?lack|i've (?:got )?no"
+    rf"|{_I} (?:(?:currently|still|also) )?(?:have|'ve|'ve got|have got) (?:no|neither)"
+    rf"|{_I} (?:currently )?lack|i've (?:got )?no"
     r"|(?:this|the|my|our) (?:[\w-]+ )?(?:environment|sandbox|session|shell|machine|workspace|container|setup)"
     r" (?:(?:also|currently) )?(?:has no|doesn't have|does not have|lacks)"
     rf"|there (?:is no|are no|isn't|aren't|is not|are not)|{_I}(?:'m| am|'re| are) missing) {_SOME}"
@@ -122,11 +124,17 @@ HEADS: Final = (
     r"(?:it is|it's|there is|there's) (?:currently )?(?:not possible|impossible|no way)(?: for me| for us)?"
     rf"(?: from here| here)? (?:to|of) {_NOW}",
     rf"{_I} (?:have|'ve|see) no (?:way|means|possibility|option|ability) (?:to|of|for) {_NOW}",
-    rf"{_HAVE}(?:[\w.'/-]+ ){{0,4}}?{_MEANS}(?:(?:,? (?:or|and|nor) |, )(?:[\w-]+ )?{_MEANS})*(?: [\w-]+){{0,3}}?"
-    r" (?:needed to|required to|required for|needed for|to|for|of|that|which) (?:actually )?",
-    rf"{_HAVE}(?:[\w.-]+ ){{0,2}}?(?=(?:[\w-]+ )?(?:access|connection)[\s*_`~])",
+    r"\b(?:can't|cannot|can not) be (?=\w+[\s*_`~](?:from here|from this|from my|by me|in this))",
     r"^\s*(?:unfortunately,? |sorry,? |note: )?(?:unable to|cannot|can't) (?=[^.]*(?: from here| here$| from this"
     r"| in this| from the sandbox| from my| without (?:[\w.-]+ ){0,2}(?:credentials|access)))",
+)
+
+#: Likewise: means that are missing, with what they are for behind them.
+LACKING: Final = (
+    rf"{_HAVE}(?:[\w.'/-]+ ){{0,4}}?{_MEANS}(?:(?:,? (?:or|and|nor) |, )(?:the "
+    rf"|any )?(?:[\w-]+ )?{_MEANS})*(?: [\w-]+){{0,3}}?"
+    r" (?:needed to|required to|required for|needed for|to|for|of|that|which) (?:actually )?",
+    rf"{_HAVE}(?:[\w.-]+ ){{0,2}}?(?=(?:[\w-]+ )?(?:access|connection)[\s*_`~])",
 )
 
 _ON: Final = r"(?: [\w.'/-]+){0,3} "
@@ -136,12 +144,42 @@ TAILS: Final = (
     r"|possible (?:for me|from here|in this|from this|from within|here)|available to me|within my)",
     rf"{_ON}(?:can't|cannot|can not) be (?:done|run|performed|executed|triggered|carried out|completed)(?: [\w-]+)?"
     r" (?:from here|here|from (?:this|my|within)|by me|in this)",
+    rf"{_ON}is (?:something|not something) (?:that )?i (?:can't|cannot|am not able to|am unable to)",
     rf"{_ON}is (?:beyond|outside)(?: of)? (?:what i can|my (?:abilities|capabilities|reach))",
-    rf"{_ON}(?:requires|needs|would need|would require) (?:[\w.'/-]+ ){{0,4}}?{_MEANS}(?: (?:that|which))? i"
+    rf"{_ON}(?:requires|needs|would need|would require) (?:[\w.'/-]+ ){{0,4}}?{_MEANS},?(?: (?:that|which))? i"
     r" (?:(?:currently|simply) )?(?:don't have|do not have|lack|can't access)",
 )
 
 #: Means that are missing, without an act: "I have no credentials".
+MEANS_MARKS: Final = (
+    "credential",
+    "access",
+    "permission",
+    "key",
+    "token",
+    "login",
+    "rights",
+    "authori",
+    "password",
+    "privilege",
+    "internet",
+    "network",
+    "tool",
+    "cli",
+    "abilit",
+    "capabilit",
+    "means",
+    "way",
+    "secret",
+    "account",
+    "logged in",
+    "signed in",
+    "authent",
+    "log in",
+    "sign in",
+    "reach",
+    "connection",
+)
 MEANS: Final = (
     rf"{_HAVE}(?P<what>(?:[\w.'/-]+ ){{0,4}}?){_MEANS}(?! (?:issue|problem|error|change|conflict))"
     r"(?P<more>(?: (?:to|for|on|at|in) (?!(?:do|check|verify|see|tell|know)\b)[\w.'/-]+(?: [\w.'/-]+){0,2})?)",
@@ -149,6 +187,9 @@ MEANS: Final = (
     r"|authenticated|authori[sz]ed)(?P<more>(?: (?:to|into|with|on|for|at|against) [\w.'/-]+(?: [\w.'/-]+)?)?)",
     rf"no (?P<what>(?:[\w.'/-]+ ){{0,3}}?){_MEANS} (?:is|are) (?:currently )?(?:available|configured|set up|set"
     r"|present|installed)(?: (?:here|to me|in this|on this|for me))?",
+    rf"(?P<what>(?:[\w.'/-]+ ){{0,2}}?){_MEANS} (?:aren't|are not|isn't|is not) (?:currently )?(?:available"
+    r"|configured|set up"
+    r"|present|accessible|provided)",
     rf"{_I} (?:can't|cannot|can not) {_NOW}(?:access|authenticate (?:to|with|against)|log ?in to|log into|sign in to"
     r"|reach)(?P<more> (?:the |your )?[\w.'/-]+(?: [\w.'/-]+)?)",
 )
@@ -161,6 +202,10 @@ CUTS: Final = (
 
 #: Not a claim of who speaks, of now, or for want of a means: judged on the cut.
 SILENT: Final = (
+    r"\b(?:in (?:this|its|their|the)(?: current| present)? (?:state|form|shape)|good conscience|as-is|like this"
+    r"|any (?:faster"
+    r"|further|more|longer)|either way|localhost|dev server|127\.0"
+    r"|(?<!help )(?<!help you )(?<!proceed )(?<!continue )(?<!ahead )with (?!my\b|the current|the available))\b",
     r"\b(?:if|unless|once|until|when|whenever|assuming|in case|suppose|supposing|imagine|would|could|might|may|should"
     r"|whether|till|before|after|as long as|as soon as|provided|otherwise)\b(?! (?:me\b|i'm\b))",
     r"\b(?:earlier|previously|yesterday|ago|at first|initially|last (?:time|week|month|session)|back then|used to"
@@ -234,19 +279,18 @@ AND: Final = r"(?:,? (?:or|and|nor) |/|, )"
 
 #: Words around an act that name no target.
 GENERIC: Final = """
-way ways though although means option sorry afraid note so lets let unfortunately none neither
-a able about access account actual actually all allowed also am an and any anything anywhere api app appear
-application arent artifact as at automated automatically aws-less be behalf beyond branch build bundle by can cannot
-cant capable change changed changes cli cloud code commit commits configured container containers credential
+a able about access account actual actually afraid all allowed also although am an and any anything anywhere api app
+appear application arent artifact as at automated automatically aws-less be behalf beyond branch build bundle by can
+cannot cant capable change changed changes cli cloud code commit commits configured container containers credential
 credentials current currently database db deploy deployment deployments direct directly do docker doesnt dont e2e
 either end environment even ever everything execute feature files fix for from full hand has have here his host i
 image impossible in incapable infrastructure instance integration internet into is isnt it its itself job just key
-keys lack lacks latest live local login machine make manually me migrations missing my myself necessary need needed
-needs network new no not now of on one ones or our out outside own package page perform permission permissions
-personally physically pipeline plan platform position possible pr prod production project pull push query really
-registry release releases remain remote repo repository request required requires result right run sandbox script see
-seem server servers service session shell side since site something sql ssh stack staging start step still suite
-system test tests that the them then there these they thing things this those through to today token tool tools
-trigger unable unfortunately unit update updates us user using valid version via we web website whole will with within
-without wont work workspace yet you your yourself yourselves
+keys lack lacks latest let lets local login machine make manually me means migrations missing my myself necessary need
+needed needs neither network new no none nor not note now of on one ones option or our out outside own package page
+perform permission permissions personally physically pipeline plan platform position possible pr project pull push
+query really registry release releases remain remote repo repository request required requires result right run
+sandbox script see seem server servers service session shell side since site so something sorry sql ssh stack start
+step still suite system test tests that the them then there these they thing things this those though through to today
+token tool tools trigger unable unfortunately unit update updates us user using valid version via way ways we web
+website which who whole will with within without wont work workspace yet you your yourself yourselves
 """

@@ -34,7 +34,7 @@ ACTS: Final = {
     ),
     "test": (
         ("test", "prueba"),
-        rf"{_RUN} {_THE}(?:tests?|pruebas|suite|batería)|probar(?:lo|la)?|(?:ejecución de )?{_THE}(?:tests|pruebas)",
+        rf"{_RUN} {_THE}(?:tests?|pruebas|suite|batería)|(?:ejecución de )?{_THE}(?:tests|pruebas)",
     ),
     "container": (
         ("contenedor", "docker"),
@@ -103,6 +103,10 @@ HEADS: Final = (
     rf"\b(?:soy|estoy) (?:incapaz de|incapacitado para) {_NOW}",
     rf"\bno (?:me |nos )?(?:es|resulta|será) posible {_NOW}",
     rf"\b(?:me|nos) (?:es|resulta) imposible {_NOW}",
+)
+
+#: Likewise: means that are missing, with what they are for behind them.
+LACKING: Final = (
     rf"{_HAVE}(?:[\w.'/-]+ ){{0,3}}?{_MEANS}(?:(?: ni|,| o| y) (?:[\w-]+ )?{_MEANS})*(?: [\w-]+){{0,3}}? (?:para|de"
     r"|a) ",
     rf"{_HAVE}(?:[\w.-]+ ){{0,2}}?(?=(?:acceso|conexión)[\s*_`~])",
@@ -112,6 +116,30 @@ TAILS: Final = (
     rf"{_ON}no (?:me )?es (?:algo que (?:yo )?pueda|posible (?:para mí|desde aquí|en este|desde este))",
     rf"{_ON}no (?:lo|la|los|las) puedo (?:hacer|ejecutar|realizar|lanzar)",
     rf"{_ON}(?:requiere|necesita) (?:[\w.'/-]+ ){{0,4}}?{_MEANS} que no tengo",
+)
+MEANS_MARKS: Final = (
+    "credencial",
+    "acceso",
+    "permiso",
+    "token",
+    "clave",
+    "llave",
+    "sesión",
+    "herramienta",
+    "conexión",
+    "cuenta",
+    "contraseña",
+    "autoriz",
+    "autentic",
+    "medios",
+    "privilegio",
+    "capacidad",
+    "forma",
+    "manera",
+    "modo",
+    "posibilidad",
+    "red",
+    "logue",
 )
 MEANS: Final = (
     rf"{_HAVE}(?P<what>(?:[\w.'/-]+ ){{0,3}}?){_MEANS}(?P<more>(?: (?:de|a|para|en|al|del) (?!este|el entorno|esta"
@@ -174,15 +202,15 @@ STOP: Final = (
 
 AND: Final = r"(?: (?:o|y|ni|e|u) |/|, )"
 GENERIC: Final = """
-incapaz capaces forma medio medios despues sigo este
-a acceso accesos actualmente ahora al aplicacion app aqui arreglo base build cambio cambios capaz carezco clave claves
-cli codigo completa completar con configuradas configurado consigo consulta consultas contenedor contenedores
-correccion credencial credenciales cuenta cuento datos db de del deploy desde directamente dispongo docker ejecutar el
-en entorno es eso esos esta este esto estos falta faltan forma git hacer hay herramienta herramientas imagen imposible
-infraestructura integracion internet la lamentablemente lanzar las llave llaves lo logro los main manera maquina me mi
-mia migraciones mio mismo modo necesarias necesario necesarios ni ningun ninguna no nos npm nueva nuevo o origin
-pagina paquete para permiso permisos personalmente podemos podre por porque posible produccion proyecto pruebas puedo
-push que rama real reales realizar red registro release remota remote remoto repo repositorio sandbox se servicio
-servidor sesion sistema sitio somos soy sql ssh staging su suficientes suite sus tambien tampoco tenemos tengo test
-tests todo todos token tokens tu tus un una unas unitarias unos validas validos version web y ya yo
+incapaz capaces forma medio medios despues sigo este a acceso accesos actualmente ahora al aplicacion app aqui arreglo
+base build cambio cambios capaz carezco clave claves cli codigo completa completar con configuradas configurado
+consigo consulta consultas contenedor contenedores correccion credencial credenciales cuenta cuento datos db de del
+deploy desde directamente dispongo docker ejecutar el en entorno es eso esos esta esto estos falta faltan git hacer
+hay herramienta herramientas imagen imposible infraestructura integracion internet la lamentablemente lanzar las llave
+llaves lo logro los main manera maquina me mi mia migraciones mio mismo modo necesarias necesario necesarios ni ningun
+ninguna no nos nueva nuevo o origin pagina paquete para permiso permisos personalmente podemos podre por porque
+posible proyecto pruebas puedo push que rama real reales realizar red registro release remota remote remoto repo
+repositorio sandbox se servicio servidor sesion sistema sitio somos soy sql ssh su suficientes suite sus tambien
+tampoco tenemos tengo test tests todo todos token tokens tu tus un una unas unitarias unos validas validos version web
+y ya yo
 """

@@ -32,7 +32,7 @@ ACTS: Final = {
         ("paquet", "empaquet", "installeur"),
         rf"empaqueter|(?:créer|construire|générer) {_THE}(?:paquet|installeur)",
     ),
-    "test": (("test", "suite"), rf"{_RUN} {_THE}(?:suite de )?tests?|(?:te |la |le )?tester|{_THE}tests"),
+    "test": (("test", "suite"), rf"{_RUN} {_THE}(?:suite de )?tests?|{_THE}tests"),
     "container": (
         ("conteneur", "docker"),
         rf"(?:lancer|démarrer|utiliser|exécuter) {_THE}(?:conteneurs?|docker)|docker",
@@ -103,6 +103,10 @@ HEADS: Final = (
     rf"\bil ne m'est (?:[\w-]+ )?pas possible (?:de |d'){_NOW}",
     rf"\bil n'est (?:[\w-]+ )?pas possible (?:pour moi |d'ici |ici |depuis [\w'\s]+ )?(?:de |d'){_NOW}",
     r"^\s*(?:malheureusement,? )?impossible (?:pour moi )?(?:de |d')",
+)
+
+#: Likewise: means that are missing, with what they are for behind them.
+LACKING: Final = (
     rf"{_HAVE}(?:[\w.'/-]+ ){{0,3}}?{_MEANS}(?:(?: ni|,| ou| et) (?:[\w-]+ )?{_MEANS})*(?: [\w-]+){{0,3}}? (?:pour "
     r"|de |d'|permettant de |à )",
     rf"{_HAVE}(?:[\w.-]+ ){{0,2}}?(?=(?:accès|connexion)[\s*_`~])",
@@ -111,6 +115,30 @@ _ON: Final = r"(?: [\w.'/-]+){0,3} "
 TAILS: Final = (
     rf"{_ON}n'est pas (?:quelque chose que je puisse|possible (?:pour moi|d'ici|depuis|dans cet))",
     rf"{_ON}(?:nécessite|demande|exige) (?:[\w.'/-]+ ){{0,4}}?{_MEANS} que je n'ai pas",
+)
+MEANS_MARKS: Final = (
+    "identifi",
+    "accès",
+    "droit",
+    "permission",
+    "autoris",
+    "jeton",
+    "token",
+    "clé",
+    "outil",
+    "connexion",
+    "réseau",
+    "compte",
+    "mot de passe",
+    "moyen",
+    "possibilité",
+    "capacité",
+    "credential",
+    "privilège",
+    "façon",
+    "session",
+    "connecté",
+    "authentif",
 )
 MEANS: Final = (
     rf"{_HAVE}(?P<what>(?:[\w.'/-]+ ){{0,3}}?){_MEANS}(?P<more>(?: (?:de |d'|à |au |aux |pour |sur |du )(?!cet|ici"
@@ -177,16 +205,15 @@ STOP: Final = (
 
 AND: Final = r"(?: (?:ou|et|ni) |/|, )(?:de |d')?"
 GENERIC: Final = """
-incapacite impossibilite etat
-a acceder acces actuellement ai app application au aucun aucune aussi aux avec bac base branche build ca capable
-capacite car ce cela ces cet cette changements cle cles cli code compilation complete compte connecter conteneur
-conteneurs correctif d dans db de deploiement deploy depot depuis des dici directement dispose distant distante docker
-donnees droit droits du effectuer egalement en environnement est et executer faire git ici identifiant identifiants il
-image impossible infrastructure internet je jeton jetons l la lancer le les ligne m ma machine main malheureusement
-manque me meme mes mesure migrations modifications moi moimeme mon moyen n n'ai nai ne necessaire necessaires ni non
-nos notre nous nouveau nouvelle npm origin ou outil outils page paquet par parce pas permission permissions
-personnellement peux plus possibilite possible pour pouvons proceder prod production projet publication puisque push
-qu que realiser registre registry release remote repo requete requetes requis reseau s sable serveur session site sql
-ssh staging suffisants suis suite sur systeme ta te tes test tests token ton tous tout toute un une unitaires valides
-vers version vos votre vous vraiment web
+incapacite impossibilite etat a acceder acces actuellement ai app application au aucun aucune aussi aux avec bac base
+branche build ca capable capacite car ce cela ces cet cette changements cle cles cli code compilation complete compte
+connecter conteneur conteneurs correctif d dans db de deploiement deploy depot depuis des dici directement dispose
+distant distante docker donnees droit droits du effectuer egalement en environnement est et executer faire git ici
+identifiant identifiants il image impossible infrastructure internet je jeton jetons l la lancer le les ligne m ma
+machine main malheureusement manque me meme mes mesure migrations modifications moi moimeme mon moyen n n'ai nai ne
+necessaire necessaires ni non nos notre nous nouveau nouvelle origin ou outil outils page paquet par parce pas
+permission permissions personnellement peux plus possibilite possible pour pouvons proceder projet publication puisque
+push qu que realiser registre registry release remote repo requete requetes requis reseau s sable serveur session site
+sql ssh suffisants suis suite sur systeme ta te tes test tests token ton tous tout toute un une unitaires valides vers
+version vos votre vous vraiment web
 """

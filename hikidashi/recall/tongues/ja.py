@@ -25,7 +25,7 @@ ACTS: Final = {
         ("パッケージ", "インストーラ"),
         r"パッケージ(?:化|ング|を作成|の作成|作成)|インストーラー?(?:を|の)作成",
     ),
-    "test": (("テスト", "test"), r"(?<![ァ-ヶー])テスト(?:スイート|コード)? (?:を|の)? (?:実行|実施|走ら|回)?"),
+    "test": (("テスト", "test"), r"(?<![ァ-ヶー])テスト(?:スイート|コード)? (?:を|の)? (?:実行|走ら|回)"),
     "container": (
         ("docker", "コンテナ"),
         r"(?:docker|コンテナー?) (?:を|の|コンテナ)? (?:起動|実行|ビルド|利用|使用|操作)?",
@@ -81,6 +81,8 @@ _CANNOT: Final = (
     r"|不可能(?:です|な(?:状態|状況)|。|$)|不可(?:です|。)|(?:でき|し|いたし|致し)かねます)"
 )
 
+#: Likewise: means that are missing, with what they are for behind them.
+LACKING: Final = ()
 HEADS: Final = ()
 TAILS: Final = (
     rf"{_DOING}{_CANNOT}",
@@ -88,6 +90,29 @@ TAILS: Final = (
         r" (?:する|を行う|を実行する|できる|に入る)? (?:に|ため)? (?:に|の)? (?:必要な"
         rf"|必要となる)? [^、。,]{{0,12}}?{_MEANS}{_NO}"
     ),
+)
+MEANS_MARKS: Final = (
+    "認証",
+    "資格",
+    "クレデンシャル",
+    "アクセス",
+    "権限",
+    "手段",
+    "方法",
+    "ツール",
+    "環境",
+    "鍵",
+    "キー",
+    "トークン",
+    "ログイン",
+    "パスワード",
+    "機能",
+    "能力",
+    "術",
+    "接続",
+    "ネットワーク",
+    "アカウント",
+    "credential",
 )
 MEANS: Final = (
     rf"(?P<what>[a-z0-9][\w.-]{{0,30}})? (?:の|への|へ|用の|側の)? (?:有効な|必要な)? {_MEANS}(?:や{_MEANS})?{_NO}",
@@ -148,8 +173,47 @@ DONE_WORDS: Final = {
     "container": r"起動",
     "infra": r"適用|プロビジョニング",
 }
+#: What stands in front of an act: its object.
+OBJECT: Final = r"(?P<object>[^\s、。,・「」（）()はがもにでと]{1,14})(?:を|の) $"
+OBJECT_WORDS: Final = (
+    "変更",
+    "修正",
+    "更新",
+    "コード",
+    "アプリ",
+    "サイト",
+    "ページ",
+    "プロジェクト",
+    "サービス",
+    "ブランチ",
+    "コミット",
+    "本番",
+    "環境",
+    "リポジトリ",
+    "パッケージ",
+    "ライブラリ",
+    "バージョン",
+    "これ",
+    "それ",
+    "こちら",
+    "今回",
+    "成果物",
+    "ファイル",
+    "プログラム",
+    "イメージ",
+    "ビルド",
+    "機能",
+    "実装",
+    "結果",
+    "へ",
+    "差分",
+    "内容",
+    "最新",
+    "作業",
+    "テスト",
+    "ため",
+)
 AND: Final = r" (?:や|と|も|、|および|または|・|,|/) "
 GENERIC: Final = """
-api aws-cli build ci cli credentials db deploy docker git github-actions key main master npm origin pr prod production
-push run sql ssh staging terraform test token
+api build ci cli credentials db deploy docker git key main master origin pr push run sql ssh terraform test token
 """

@@ -25,7 +25,7 @@ ACTS: Final = {
         ),
     ),
     "package": (("패키", "인스톨러"), r"패키징|패키지(?:를)? (?:생성|만들)"),
-    "test": (("테스트",), r"(?<![가-힣])(?:단위|통합|유닛)? 테스트(?: 스위트)?(?:를|을)? (?:실행|수행|돌리|돌릴)?"),
+    "test": (("테스트",), r"(?<![가-힣])(?:단위|통합|유닛)? 테스트(?: 스위트)?(?:를|을)? (?:실행|수행|돌리|돌릴)"),
     "container": (("도커", "컨테이너", "docker"), r"(?:도커|컨테이너|docker)(?:를|을)? (?:실행|사용|띄울|띄우|빌드)?"),
     "infra": (
         ("프로비저닝", "terraform", "테라폼", "인프라", "클러스터"),
@@ -71,10 +71,31 @@ _CANNOT: Final = (
     r"|한 상|하므로|입니다))"
 )
 
+#: Likewise: means that are missing, with what they are for behind them.
+LACKING: Final = ()
 HEADS: Final = ()
 TAILS: Final = (
     rf"{_DOING}{_CANNOT}",
     rf" (?:할|하는|하기|를|을|에|용)? (?:수 있는|위한|데|데에)? (?:필요한|위한)? [^,.，。]{{0,12}}?{_MEANS}{_NO}",
+)
+MEANS_MARKS: Final = (
+    "증명",
+    "크리덴셜",
+    "권한",
+    "방법",
+    "수단",
+    "도구",
+    "토큰",
+    "키",
+    "인증",
+    "계정",
+    "비밀번호",
+    "네트워크",
+    "접근",
+    "환경",
+    "로그인",
+    "능력",
+    "credential",
 )
 MEANS: Final = (rf"(?P<what>[a-z0-9][\w.-]{{0,30}})? (?:에 대한|의|용)? (?:유효한|필요한|사용 가능한)? {_MEANS}{_NO}",)
 
@@ -114,8 +135,43 @@ DONE_WORDS: Final = {
     "container": r"실행",
     "infra": r"적용|프로비저닝",
 }
+#: What stands in front of an act: its object.
+OBJECT: Final = r"(?P<object>[가-힣]+(?: 서비스| 서버| 앱)?)(?:을|를|의) $"
+OBJECT_WORDS: Final = (
+    "변경",
+    "수정",
+    "사항",
+    "코드",
+    "앱",
+    "사이트",
+    "웹",
+    "페이지",
+    "프로젝트",
+    "브랜치",
+    "커밋",
+    "패키지",
+    "라이브러리",
+    "버전",
+    "이것",
+    "그것",
+    "이를",
+    "결과",
+    "파일",
+    "프로그램",
+    "이미지",
+    "빌드",
+    "기능",
+    "내용",
+    "최신",
+    "작업",
+    "환경",
+    "운영",
+    "전체",
+    "모든",
+    "이번",
+    "직접",
+)
 AND: Final = r" (?:과|와|이나|나|및|또는|,|/|하거나|하고) "
 GENERIC: Final = """
-api build ci cli credentials db deploy docker git key main master npm origin pr prod production push run sql ssh
-staging terraform test token
+api build ci cli credentials db deploy docker git key main master origin pr push run sql ssh terraform test token
 """

@@ -32,7 +32,7 @@ ACTS: Final = {
         ("empacot", "pacote", "instalador"),
         rf"empacotar|(?:criar|gerar|construir) {_THE}(?:pacote|instalador)",
     ),
-    "test": (("test", "suíte"), rf"{_RUN} {_THE}(?:suíte de )?test(?:es?|s)|testar|{_THE}testes"),
+    "test": (("test", "suíte"), rf"{_RUN} {_THE}(?:suíte de )?test(?:es?|s)|{_THE}testes"),
     "container": (
         ("container", "contêiner", "docker"),
         rf"(?:subir|iniciar|usar|executar|rodar) {_THE}(?:containers?|contêiner(?:es)?|docker)|docker",
@@ -98,15 +98,42 @@ HEADS: Final = (
     rf"\b(?:sou|estou) (?:incapaz|impossibilitad[oa]|impedid[oa]) de {_NOW}",
     rf"\bnão (?:me )?é possível (?:para mim )?{_NOW}",
     rf"\b(?:me )?é impossível (?:para mim )?{_NOW}",
+    rf"\bnão (?:tenho|temos|há) como {_NOW}",
+)
+
+#: Likewise: means that are missing, with what they are for behind them.
+LACKING: Final = (
     rf"{_HAVE}(?:[\w.'/-]+ ){{0,3}}?{_MEANS}(?:(?: nem|,| ou| e) (?:[\w-]+ )?{_MEANS})*(?: [\w-]+){{0,3}}? (?:para"
     r"|de) ",
-    rf"\bnão (?:tenho|temos|há) como {_NOW}",
     rf"{_HAVE}(?:[\w.-]+ ){{0,2}}?(?=(?:acesso|conexão)[\s*_`~])",
 )
 _ON: Final = r"(?: [\w.'/-]+){0,3} "
 TAILS: Final = (
     rf"{_ON}não é (?:algo que eu (?:possa|consiga)|possível (?:para mim|daqui|neste|a partir))",
     rf"{_ON}(?:requer|exige|precisa de) (?:[\w.'/-]+ ){{0,4}}?{_MEANS} que (?:eu )?não tenho",
+)
+MEANS_MARKS: Final = (
+    "credencia",
+    "acesso",
+    "permiss",
+    "token",
+    "chave",
+    "sessão",
+    "ferramenta",
+    "conexão",
+    "rede",
+    "conta",
+    "senha",
+    "autoriz",
+    "autentic",
+    "meios",
+    "privilégio",
+    "capacidade",
+    "como",
+    "forma",
+    "maneira",
+    "possibilidade",
+    "logad",
 )
 MEANS: Final = (
     rf"{_HAVE}(?P<what>(?:[\w.'/-]+ ){{0,3}}?){_MEANS}(?P<more>(?: (?:de|da|do|a|à|ao|para|no|na) (?!este|neste"
@@ -165,16 +192,15 @@ STOP: Final = (
 
 AND: Final = r"(?: (?:ou|e|nem) |/|, )"
 GENERIC: Final = """
-deste desta desse incapaz sem meios
-a acessar acesso acessos agora alteracoes ambiente ao aplicacao app aqui as atualmente banco base branch build capaz
-chave chaves cli codigo com como completa completar concluir conectar configuradas configurado conseguimos consigo
-consulta consultas conta container containers correcao credenciais credencial da dados daqui dar das db de deploy
-diretamente disponho do docker dos e em essa esse esta este eu executar existem falta faltam fazer ferramenta
-ferramentas forma git ha imagem impossivel infelizmente infraestrutura integracao internet isso isto ja main maneira
-maquina me mesmo meu migracoes migrations mim minha momento mudancas na nao necessarias necessario necessarios nem
-nenhum nenhuma nesse nesta neste no nos nova novo npm o origin os ou pacote pagina para partir permissao permissoes
-pessoalmente podemos pois por porque possivel posso producao projeto push que query realizar rede registro release
-remota remote remoto repo repositorio rodar sandbox servico servidor sessao seu seus sistema site somos sou sql ssh
-staging sua suas suficientes suite tambem temos tenho teste testes todas todos token tokens tudo um uma unitarios
-validas validos versao web
+deste desta desse incapaz sem meios a acessar acesso acessos agora alteracoes ambiente ao aplicacao app aqui as
+atualmente banco base branch build capaz chave chaves cli codigo com como completa completar concluir conectar
+configuradas configurado conseguimos consigo consulta consultas conta container containers correcao credenciais
+credencial da dados daqui dar das db de deploy diretamente disponho do docker dos e em essa esse esta este eu executar
+existem falta faltam fazer ferramenta ferramentas forma git ha imagem impossivel infelizmente infraestrutura
+integracao internet isso isto ja main maneira maquina me mesmo meu migracoes migrations mim minha momento mudancas na
+nao necessarias necessario necessarios nem nenhum nenhuma nesse nesta neste no nos nova novo o origin os ou pacote
+pagina para partir permissao permissoes pessoalmente podemos pois por porque possivel posso projeto push que query
+realizar rede registro release remota remote remoto repo repositorio rodar sandbox servico servidor sessao seu seus
+sistema site somos sou sql ssh sua suas suficientes suite tambem temos tenho teste testes todas todos token tokens
+tudo um uma unitarios validas validos versao web
 """
