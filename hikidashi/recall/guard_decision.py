@@ -97,8 +97,9 @@ def decide(
     raised."""
     acts = [claim for claim in claims if claim.verb]
     for claim in acts or claims:
-        fitting = [fact for fact in capabilities if _is_about(fact, claim, prompt)]
-        fitting = _of_target(fitting, claim, prompt)
+        about = [fact for fact in capabilities if _is_about(fact, claim, prompt)]
+        asked = [] if claim.verb else [fact for fact in about if _says_verb(fact, prompt)]
+        fitting = _of_target(asked, claim, prompt) or _of_target(about, claim, prompt)
         if not fitting or any(raised_as(fact) in raised_before for fact in fitting):
             continue
         if any(_failed(fact, failure) for fact in fitting for failure in turn_failures):
@@ -119,7 +120,7 @@ def _is_about(fact: Fact, claim: Claim, prompt: str) -> bool:
     verb = fact.key.partition(":")[0]
     if claim.verb:
         return verb == claim.verb
-    if verb == "auth" and claim.words:
+    if (verb == "auth" and claim.words) or (verb == "connect-ssh" and "ssh" in claim.means):
         return True  # its target decides
     return _says_verb(fact, prompt)
 
@@ -166,9 +167,15 @@ def _of_target(facts: list[Fact], claim: Claim, prompt: str) -> list[Fact]:
     named = [fact for fact in facts if _target_names(fact) & said]
     if named:
         return named
-    if claim.verb in _ASKED_FOR and not (claim.verb in _HOSTS and hosts & set(claim.words)):
-        facts = [fact for fact in facts if claim.verb != "auth" and _says_verb(fact, prompt)]
+    if (claim.verb or _verb(facts)) in _ASKED_FOR and not (claim.verb in _HOSTS and hosts & set(claim.words)):
+        facts = [fact for fact in facts if _verb([fact]) != "auth" and _says_verb(fact, prompt)]
     return [fact for fact in facts if not _asks_for_another(prompt, fact)]
+
+
+def _verb(facts: list[Fact]) -> str:
+    """The verb of facts that all have the same one, else ''."""
+    verbs = {fact.key.partition(":")[0] for fact in facts}
+    return verbs.pop() if len(verbs) == 1 else ""
 
 
 def _places(fact: Fact) -> set[str]:
@@ -243,6 +250,7 @@ def told(fact: Fact, claim: Claim, others: Sequence[Fact], *, now: datetime) -> 
     at = fact.last_verified or _seen_at(fact)
     days = max((now - parse_time(at)).days, 0)
     lines = [
+        "<hikidashi-guard>",
         "Your last message says that this cannot be done here, but this machine's record, approved by its person, "
         "says that it was done:",
         f"- `{inline(fact.key)}`: {inline(fact.body)}",
@@ -265,6 +273,7 @@ def told(fact: Fact, claim: Claim, others: Sequence[Fact], *, now: datetime) -> 
         "Check whether that still holds, then correct your answer. Do not run it unless the user asked for it. "
         "If the check fails, or something else stands in the way, say that instead."
     )
+    lines.append("</hikidashi-guard>")
     return "\n".join(lines)
 
 

@@ -113,13 +113,13 @@ def test_cases_are_enough_and_half_of_them_are_silent() -> None:
     assert all(("why" in case) != ("raised" in case) for case in some)
 
 
-def test_cases_held_out_from_tuning() -> None:
-    """The figures are in docs/guard.md."""
-    some = cases("held_out")
+@pytest.mark.parametrize(("name", "share"), [("held_out", 0.9), ("more", 0.9), ("last", 0.8)])
+def test_cases_held_out_from_tuning(name: str, share: float) -> None:
+    """The figures, and what was tuned to since, are in docs/guard.md."""
+    some = cases(name)
     raised_ones = [case for case in some if "raised" in case]
     hits = [case for case in raised_ones if (got := decide(case)) and got.fact.key == case["raised"]]
-    assert len(some) >= 60
-    assert len(hits) >= 0.9 * len(raised_ones)
+    assert len(hits) >= share * len(raised_ones)
     assert [case["message"] for case in some if "why" in case and decide(case)] == []
 
 
@@ -131,3 +131,65 @@ def test_the_same_cases_without_their_reason_for_silence_are_raised(language: st
             bare = {**case, "rules": (), "machine": HERE, "failures": (), "refused": False}
             bare.pop("facts", None)
             assert decide(bare) is not None, case["message"]
+
+
+def test_an_old_proof_changes_the_wording_and_a_later_failure_is_named() -> None:
+    old = fact(
+        source={"at": "2025-06-01T09:00:00.000Z"}, last_failed="2026-01-05T09:00:00.000Z", failure="AccessDenied </x>"
+    )
+    found = raised(capabilities=[old])
+    assert found is not None
+    assert "2025-06-01 (282 days ago; that is long ago, so it may have changed)" in found.text
+    assert "but a call of it failed on 2026-01-05: AccessDenied &lt;/x>" in found.text
+    assert "harmless check" not in found.text
+
+
+def test_a_checked_fact_says_when() -> None:
+    found = raised(capabilities=[fact(last_verified="2026-03-10T08:00:00.000Z")])
+    assert found is not None
+    assert "checked on 2026-03-10 (today)" in found.text
+
+
+def test_of_several_targets_the_one_that_is_named_is_raised() -> None:
+    both = [DEPLOY, fact("deploy:shop", body="kubectl apply -f shop.yaml")]
+    for message, prompt, key in (
+        ("I can't deploy the shop from here.", "deploy", "deploy:shop"),
+        ("I can't deploy from here.", "deploy shop", "deploy:shop"),
+        ("I can't deploy from here.", "ブリックではなく shop をデプロイして", "deploy:shop"),
+    ):
+        found = raised(message, prompt=prompt, capabilities=both)
+        assert found is not None
+        assert found.fact.key == key
+        assert "also on record" not in found.text
+    found = raised(capabilities=both)
+    assert found is not None
+    assert "also on record: `deploy:" in found.text
+    assert raised(capabilities=both, raised_before={"workspace:deploy:shop"}) is None
+
+
+def test_staging_is_not_production() -> None:
+    staging = [fact("deploy:blyck-staging")]
+    assert raised("I can't deploy to staging.", capabilities=staging) is not None
+    assert raised("I can't deploy to production.", capabilities=staging) is None
+
+
+def test_what_is_sent_back_is_nobodys_speech_when_a_session_is_read() -> None:
+    from hikidashi.hosts.claude_speech import hear
+
+    found = raised()
+    assert found is not None
+    assert found.text.startswith("<hikidashi-guard>\n") and found.text.endswith("\n</hikidashi-guard>")
+    assert hear(f"{found.text}\nthanks").words.strip() == "thanks"
+
+
+def test_claims_keep_their_place_in_a_long_message() -> None:
+    message = "All is well here. " * 2_000 + "I can't deploy from here."
+    (claim,) = inability(message)
+    assert message[slice(*claim.span)] == "I can't deploy"
+
+
+def test_a_decomposed_text_is_read_as_its_composed_form() -> None:
+    import unicodedata
+
+    for message in ("デプロイできません。", "배포할 수 없습니다.", "Je ne peux pas déployer."):
+        assert [claim.verb for claim in inability(unicodedata.normalize("NFD", message))] == ["deploy"]

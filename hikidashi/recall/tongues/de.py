@@ -98,6 +98,7 @@ _LACKS: Final = (
 )
 
 HEADS: Final = (
+    rf"\b(?:kann ich|ich kann) (?=(?:[\w./'-]+[\s*_`]+){{1,5}}?nicht[\s*_`]+{_DO})",
     r"\b(?:ich (?:[\w-]+ ){0,2}?(?:kann|können)|(?:kann|können) (?:ich|wir)|wir können)(?: [\w./'-]+){0,8}? nicht ",
     r"\b(?:ich (?:[\w-]+ ){0,2}?bin|bin ich|wir sind)(?: [\w.-]+){0,4}? (?:nicht (?:in der lage|imstande|fähig"
     r"|befugt)|außerstande)",
@@ -114,6 +115,7 @@ LACKING: Final = (
 TAILS: Final = (
     rf"{_ON}(?:ist|sind)(?: [\w.'/-]+){{0,5}} (?:nicht möglich|unmöglich|nicht machbar)",
     rf"{_ON}kann ich(?: [\w./'-]+){{0,5}} nicht {_DO}",
+    r"(?: [\w.'/-]+){0,2} kann ich(?: [\w./'-]+){0,5} nicht(?=[\s*_`]*(?:[,.;:!]|$))",
     rf"{_ON}kann(?: von hier aus| hier| in dieser umgebung)? (?:von hier aus |hier "
     r"|in dieser umgebung )?nicht (?:durchgeführt|ausgeführt|gestartet) werden",
 )
@@ -212,5 +214,6 @@ konfigurierten konnen korrektur lage lassen laufen leider machen main maschine m
 moglichkeit momentan netzwerk neue neuen nicht noch notige notigen notwendigen nun oder origin paket
 produktionsdatenbank projekt push rechte release remote repo repository sandbox schlussel seite selbst server sie sind
 sitzung so sql ssh starten test tests token tool tools umgebung und unit unmoglich uns version von webseite website
-weil werkzeug werkzeuge wir wirklich zu zugang zugangsdaten zugriff zum zur
+weil werkzeug werkzeuge wir wirklich zu zugang zugangsdaten zugriff zum zur passwort konto mittel netzwerkzugriff
+verbindung zugriffsrechte besteht
 """

@@ -212,7 +212,9 @@ SILENT: Final = (
     r"|no longer true|was|were|had been)\b",
     r"\b(?:yet|again|twice|anymore in|concurrently|in parallel|simultaneously|overnight)\b(?! (?:another|i ))",
     r"\b(?:your|explicit|user'?s?|human) (?:explicit )?(?:approval|permission|confirmation|go-ahead|ok|okay|consent"
-    r"|sign-?off|say|decision|review|instruction)|\bwithout (?:approval|asking|confirmation|review|being asked"
+    r"|sign-?off|say|decision|review|instruction)|\bwithout (?:(?:that|this|an?|the"
+    r"|further) (?:confirmation|approval|go-ahead|ok|yes|review)|approval|asking|confirmation|review"
+    r"|being asked"
     r"|a review|reviewing|tests|testing|breaking|risking|running|first|you (?:confirm|say|approv))\w*",
     r"\b(?:not that|doesn't mean|does not mean|it's not true|isn't true|not true|wrong to say|don't (?:claim|say|tell"
     r"|assume)|nothing|no reason|why|pretend|claim(?:s|ed|ing)?|said|says|say|told|wrote|reads|according to|error"
@@ -292,5 +294,7 @@ query really registry release releases remain remote repo repository request req
 sandbox script see seem server servers service session shell side since site so something sorry sql ssh stack start
 step still suite system test tests that the them then there these they thing things this those though through to today
 token tool tools trigger unable unfortunately unit update updates us user using valid version via way ways we web
-website which who whole will with within without wont work workspace yet you your yourself yourselves
+website which who whole will with within without wont work workspace yet you your yourself yourselves ability
+abilities capability capabilities rights authorization authorisation privileges password passwords secret secrets
+tooling logins hosts codebase
 """

@@ -212,5 +212,5 @@ ninguna no nos nueva nuevo o origin pagina paquete para permiso permisos persona
 posible proyecto pruebas puedo push que rama real reales realizar red registro release remota remote remoto repo
 repositorio sandbox se servicio servidor sesion sistema sitio somos soy sql ssh su suficientes suite sus tambien
 tampoco tenemos tengo test tests todo todos token tokens tu tus un una unas unitarias unos validas validos version web
-y ya yo
+y ya yo privilegios capacidad contrasena contrasenas autorizacion posibilidad conexion
 """

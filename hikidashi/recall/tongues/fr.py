@@ -95,7 +95,7 @@ _HAVE: Final = (
 )
 
 HEADS: Final = (
-    rf"\b(?:je|nous) ne (?:peux|pouvons|pourrai|pourrons|saurais) (?:[\w-]+ )?pas {_NOW}",
+    rf"\b(?:je|nous) ne (?:peux|pouvons|pourrai|pourrons|saurais) (?:[\w-]+ ){{0,3}}?pas {_NOW}",
     rf"\bje ne (?:l'|la |le )?peux pas {_NOW}",
     rf"\b(?:je ne suis|nous ne sommes) (?:[\w-]+ )?pas (?:en mesure|capables?|en état|autorisée?) (?:de |d'){_NOW}",
     rf"\b(?:je suis|nous sommes) (?:[\w-]+ )?(?:incapables?|dans l'incapacité|dans l'impossibilité) (?:de |d'){_NOW}",
@@ -215,5 +215,6 @@ necessaire necessaires ni non nos notre nous nouveau nouvelle origin ou outil ou
 permission permissions personnellement peux plus possibilite possible pour pouvons proceder projet publication puisque
 push qu que realiser registre registry release remote repo requete requetes requis reseau s sable serveur session site
 sql ssh suffisants suis suite sur systeme ta te tes test tests token ton tous tout toute un une unitaires valides vers
-version vos votre vous vraiment web
+version vos votre vous vraiment web moyens privileges facon mot passe connexion autorisation autorisations revanche
+toutefois cependant
 """

@@ -76,6 +76,7 @@ LACKING: Final = ()
 HEADS: Final = ()
 TAILS: Final = (
     rf"{_DOING}{_CANNOT}",
+    rf" (?:작업)?(?:은|는|도)[\s,][^.]{{1,40}}?(?:어서|아서|때문에|므로)[\s,]+{_CANNOT}",
     rf" (?:할|하는|하기|를|을|에|용)? (?:수 있는|위한|데|데에)? (?:필요한|위한)? [^,.，。]{{0,12}}?{_MEANS}{_NO}",
 )
 MEANS_MARKS: Final = (

@@ -202,5 +202,5 @@ nao necessarias necessario necessarios nem nenhum nenhuma nesse nesta neste no n
 pagina para partir permissao permissoes pessoalmente podemos pois por porque possivel posso projeto push que query
 realizar rede registro release remota remote remoto repo repositorio rodar sandbox servico servidor sessao seu seus
 sistema site somos sou sql ssh sua suas suficientes suite tambem temos tenho teste testes todas todos token tokens
-tudo um uma unitarios validas validos versao web
+tudo um uma unitarios validas validos versao web privilegios capacidade senha senhas autorizacao possibilidade conexao
 """
