@@ -5,6 +5,7 @@ Imported only where an answer is read, since pydantic costs a process a fifth of
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Annotated, Any, Final
 
@@ -12,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from hikidashi.capture.pieces import SPEAKERS
 
-__all__ = ["ACTIVITIES", "FACTS", "ActivityClaim", "ExtractionAnswer", "FactClaim", "answer_schema"]
+__all__ = ["ACTIVITIES", "FACTS", "ActivityClaim", "ExtractionAnswer", "FactClaim", "answer_schema", "schema_text"]
 
 #: The kinds of activities and of fact candidates.
 ACTIVITIES: Final = ("decision", "discussion", "attempt", "request")
@@ -127,3 +128,8 @@ def answer_schema() -> dict[str, Any]:
     }
     lists = {"activities": _list_of(activity), "facts": _list_of(fact)}
     return {"type": "object", "properties": lists, "required": list(lists), "additionalProperties": False}
+
+
+def schema_text() -> str:
+    """The same as a prompt shows it: not every server takes a schema."""
+    return json.dumps(answer_schema(), ensure_ascii=False, indent=1)

@@ -20,10 +20,13 @@ from hikidashi.capture.follow import Belonging, path_text
 from hikidashi.capture.model_marks import ModelMark, mark_to_resume
 from hikidashi.capture.sessions import FoundFiles, explicit_transcripts, own_sessions
 from hikidashi.db.connection import database_errors, queries, transaction
+from hikidashi.errors import BadSettings
 from hikidashi.hosts.transcript import Host, ReadReport, SessionFile
 from hikidashi.model.messages import Usage
 from hikidashi.model.prices import Prices, load_prices
-from hikidashi.model.tokens import estimate_tokens
+from hikidashi.model.prompt_files import prompt_sources
+from hikidashi.model.tokens import most_tokens
+from hikidashi.prompts.template import prompt_text
 from hikidashi.times import Clock, format_time, now, parse_time
 
 if TYPE_CHECKING:
@@ -34,7 +37,6 @@ __all__ = [
     "ANSWER_TOKENS",
     "ExpectedCost",
     "Room",
-    "chunk_estimate",
     "expected_cost",
     "model_since",
     "older_sessions",
@@ -52,17 +54,10 @@ _SINCE: Final = "model_since"
 ANSWER_TOKENS: Final = 8_000
 #: Tokens of an answer as they are on average: for what is expected, not for what is reserved.
 _USUAL_ANSWER: Final = 700
-#: The newer tokenizers make about 30 % more of a text than our estimate says.
-_NEWER: Final = 1.3
 #: So much of the sessions is counted; the rest is taken to be like it.
 _COUNTED_BYTES: Final = 48 << 20
-#: Tokens that prompt and schema take beside a chunk, about.
-_PROMPT_TOKENS: Final = 3_200
-
-
-def chunk_estimate(text: str) -> int:
-    """About how many tokens a text of a session has, erring high."""
-    return int(estimate_tokens(text) * _NEWER) + 1
+#: Tokens of our own prompt, about; of one that cannot be used, nobody knows more.
+_PROMPT_TOKENS: Final = 3_800
 
 
 # -- since when
@@ -138,19 +133,39 @@ def _is_read(connection: sqlite3.Connection, host: Host, file: SessionFile) -> b
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """How many tokens one request has for a chunk and for its answer."""
+    """How many tokens one request has for the prompt, for a chunk and for its answer."""
 
+    prompt: int
     chunk: int
     answer: int
 
 
-def room_of(settings: Settings, prices: Prices, *, prompt: int = _PROMPT_TOKENS) -> Room:
+def room_of(workspace: Workspace, settings: Settings, prices: Prices) -> Room:
     """From the settings, the model's window, and the budgets: a chunk that passes a whole day's could never be read."""
     model = settings.memory.extraction_model
-    answer = min(ANSWER_TOKENS, prices.max_output(model, settings))
+    prompt, answer = _prompt_tokens(workspace), min(ANSWER_TOKENS, prices.max_output(model, settings))
     budgets = (settings.worker.run_tokens, settings.worker.day_tokens, settings.memory.day_tokens)
-    window = min(prices.window(model, settings), *(budget for budget in budgets if budget))
-    return Room(chunk=room_for(settings.capture.chunk_tokens, window=window, besides=prompt + answer), answer=answer)
+    # A third for what the form of a request adds to a text: quotes and line ends are marked in it.
+    spare = [(budget - prompt - answer) * 2 // 3 for budget in budgets if budget]
+    chunk = room_for(
+        min(settings.capture.chunk_tokens, *spare), window=prices.window(model, settings), besides=prompt + answer
+    )
+    return Room(prompt=prompt, chunk=chunk, answer=answer)
+
+
+def _prompt_tokens(workspace: Workspace) -> int:
+    """Tokens of the prompt with the form of the answer in it, about: a person's own may be many times ours.
+
+    What is wrong with one that cannot be used is said when something is asked.
+    """
+    from hikidashi.capture.answers import schema_text
+
+    schema = schema_text()
+    try:
+        prompt = prompt_text("extraction", prompt_sources(workspace), schema=schema)
+    except BadSettings:
+        return _PROMPT_TOKENS
+    return most_tokens(prompt) + most_tokens(schema)  # which is sent beside it, too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +221,7 @@ def _cost_of(
     workspace: Workspace, settings: Settings, connection: sqlite3.Connection, files: FoundFiles, *, named: bool
 ) -> ExpectedCost:
     prices, model = load_prices(), settings.memory.extraction_model
-    room = room_of(settings, prices)
+    room = room_of(workspace, settings, prices)
     belonging = Belonging(workspace.root)
     counted, total, tokens, requests = 0, 0, 0, 0
     for host, file in files:
@@ -220,7 +235,7 @@ def _cost_of(
             requests += -(-shown // room.chunk)
     if counted and counted < total:
         tokens, requests = tokens * total // counted, requests * total // counted
-    prompt, answer = requests * _PROMPT_TOKENS, requests * min(_USUAL_ANSWER, room.answer)
+    prompt, answer = requests * room.prompt, requests * min(_USUAL_ANSWER, room.answer)
     cost: int | None = 0
     if requests:  # one request's price, since long prompts may cost more a token
         one = prices.cost(model, Usage(input_tokens=(tokens + prompt) // requests, output_tokens=answer // requests))
@@ -242,7 +257,7 @@ def _tokens_of(host: Host, file: SessionFile, mark: ModelMark, belonging: Belong
     try:
         for event in host.events(file.path, start=start, report=report, max_line_bytes=max_line_bytes, seen=set()):
             if belonging is None or belonging.holds(event.cwd):
-                tokens += sum(chunk_estimate(piece.text) + 20 for piece in digest.feed(event))
+                tokens += sum(most_tokens(piece.text) + 20 for piece in digest.feed(event))
             read = report.offset - start.offset
             if read > _COUNTED_BYTES:
                 return tokens * (file.size - start.offset) // read

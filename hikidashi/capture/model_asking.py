@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from typing import Final
 
-from hikidashi.capture.back_fill import chunk_estimate, room_of
+from hikidashi.capture.answers import schema_text
+from hikidashi.capture.back_fill import room_of
 from hikidashi.capture.chunks import Chunk
 from hikidashi.capture.claims import ExtractionAnswer, Standing, answer_schema, examine
 from hikidashi.capture.model_reader import Taken
@@ -20,6 +20,7 @@ from hikidashi.model.messages import Answer, Asker, Phase, Request
 from hikidashi.model.prices import load_prices
 from hikidashi.model.prompt_files import prompt_sources
 from hikidashi.model.structured import ask_validated
+from hikidashi.model.tokens import most_tokens
 from hikidashi.prompts.template import prompt_text
 from hikidashi.staging.entry import Entry
 
@@ -59,7 +60,6 @@ class ChunkAsking:
     def __call__(self, chunk: Chunk) -> Taken:
         """Ask for the activities and facts of `chunk`. Raises as `Asker.ask` does."""
         answer = self._ask(chunk, "extraction")
-
         examined = examine(answer, chunk, standing=self._standing(chunk))
         return Taken(
             entries=examined.entries,
@@ -119,18 +119,17 @@ def _control() -> Chunk:
         at="2026-01-01T00:00:00.000Z",
         anchor="",
     )
-    return Chunk(host="control", path="", pieces=(piece,), estimate=chunk_estimate)
+    return Chunk(host="control", path="", pieces=(piece,), estimate=most_tokens)
 
 
 def make_asking(
     workspace: Workspace, settings: Settings, connection: sqlite3.Connection, asker: Asker, report: ModelReport
 ) -> ChunkAsking:
     """The reader of one pass, whose requests are counted in `report`. Raises `BadSettings` for a wrong prompt."""
-    schema = json.dumps(answer_schema(), ensure_ascii=False, indent=1)
     return ChunkAsking(
         CountingAsker(asker, report),
         connection,
         model=settings.memory.extraction_model,
-        prompt=prompt_text("extraction", prompt_sources(workspace), schema=schema),
-        answer=room_of(settings, load_prices()).answer,
+        prompt=prompt_text("extraction", prompt_sources(workspace), schema=schema_text()),
+        answer=room_of(workspace, settings, load_prices()).answer,
     )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from filelock import FileLock, Timeout
 
 from hikidashi.atomic import FILE_MODE, storage_errors
-from hikidashi.capture.back_fill import chunk_estimate, model_since, older_sessions, room_of, switch_on
+from hikidashi.capture.back_fill import model_since, older_sessions, room_of, switch_on
 from hikidashi.capture.chunks import Chunk
 from hikidashi.capture.follow import Belonging, path_text
 from hikidashi.capture.model_marks import ModelMark
@@ -34,6 +34,7 @@ from hikidashi.errors import BadSettings, BudgetSpent, ModelFailure
 from hikidashi.hosts.transcript import Host, SessionFile
 from hikidashi.model.messages import Asker
 from hikidashi.model.prices import load_prices
+from hikidashi.model.tokens import most_tokens
 from hikidashi.staging.store import StagingStore
 from hikidashi.times import Clock, format_time, now
 from hikidashi.ulid import random_ulid
@@ -346,8 +347,8 @@ class _Pass:
             report=self.report,
             read=self._ask,
             control=self.control,
-            chunk_tokens=room_of(settings, load_prices()).chunk,
-            estimate=chunk_estimate,
+            chunk_tokens=room_of(self.workspace, settings, load_prices()).chunk,
+            estimate=most_tokens,
             tell=self._tell,
             flush=self._write_files,
             works=has_answered(connection, self.report.model),

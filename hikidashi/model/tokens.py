@@ -9,7 +9,7 @@ from typing import Final
 
 from hikidashi.model.messages import Request
 
-__all__ = ["estimate_request", "estimate_tokens"]
+__all__ = ["estimate_request", "estimate_tokens", "most_tokens"]
 
 #: One token for each character: Kana, CJK (all planes), Hangul, full-width forms, emoji.
 _WIDE: Final = re.compile(
@@ -51,16 +51,22 @@ _AROUND: Final = 64
 _AROUND_TOOLS: Final = 500
 
 
+def most_tokens(text: str) -> int:
+    """The most tokens that any current model's tokenizer is likely to make of `text`: what has to fit somewhere.
+
+    By its length for the newer tokenizers or by its signs and words, whichever is more.
+    """
+    return max(int(estimate_tokens(text) * _NEWER), _dense_tokens(text))
+
+
 def estimate_request(request: Request) -> int:
     """The most tokens that the input of `request` is likely to have: what a budget reserves for it.
 
-    It errs high: the body as JSON, markup included, by its length for the newer tokenizers or by its signs and words,
-    whichever is more.
+    It errs high: the body as JSON, markup included.
     """
     parts = (request.system, request.tools, request.messages, request.schema)
     body = "".join(json.dumps(part, ensure_ascii=False) for part in parts if part)
-    most = max(int(estimate_tokens(body) * _NEWER), _dense_tokens(body))
-    return most + _AROUND + (_AROUND_TOOLS if request.tools else 0)
+    return most_tokens(body) + _AROUND + (_AROUND_TOOLS if request.tools else 0)
 
 
 def _dense_tokens(text: str) -> int:

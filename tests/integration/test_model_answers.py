@@ -14,7 +14,9 @@ from hikidashi.capture.model_report import ModelReport, find_extraction, last_ex
 from hikidashi.capture.run import extract
 from hikidashi.config.folders import config_folder
 from hikidashi.errors import BadSettings, UsageError
-from hikidashi.model.messages import Answer, Asker, Phase, Request
+from hikidashi.model.messages import Answer, Asker, Phase, Request, Usage
+from hikidashi.model.tokens import estimate_request
+from hikidashi.prompts.template import find_prompt
 from hikidashi.testing import FakeAsker, TurnLike, say, turn
 from tests.capture_workspace import LATE
 from tests.model_reading import Hall, hall, talk
@@ -218,3 +220,53 @@ def test_passes_that_bring_nothing_are_not_kept_for_ever(tmp_path: Path) -> None
         for _ in range(130):
             read(here, path, Wrong())
         assert 100 <= len(here.rows("SELECT run_id FROM extractions")) <= 101
+
+
+class Measuring:
+    """An asker that notes what budgets would reserve for each request."""
+
+    def __init__(self) -> None:
+        self.reserved: list[int] = []
+        self.texts: list[str] = []
+
+    def ask(self, request: Request, *, phase: Phase) -> Answer:
+        """See `Asker`."""
+        self.reserved.append(estimate_request(request) + request.max_tokens)
+        self.texts.append(str(request.messages[0]["content"][0]["text"]))
+        return Answer(text=NOTHING, tool_uses=(), stop_reason="end_turn", usage=Usage(), content=())
+
+
+WORDS = {
+    "prose": "and tell me how it went, as you did before, ",
+    "japanese": "引き出しの中身を確かめてください。",
+    "data": '{"a": ["x", "y", {"b": "c/d/e.py"}]},\n',
+    "hashes": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 ",
+}
+
+
+@pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
+def test_no_request_is_larger_than_a_whole_budget(tmp_path: Path, words: str) -> None:
+    """It would be refused on every day, and hold up all that comes behind it."""
+    path = talk("long", 60, cwd="/home/ann/shop", words=words * 30).write(tmp_path / "long.jsonl")
+    asker = Measuring()
+    with hall(tmp_path / "shop", HIKIDASHI_CAPTURE_CHUNK_TOKENS="24000", HIKIDASHI_WORKER_RUN_TOKENS="16000") as here:
+        assert read(here, path, asker).outcome == "done"
+    assert len(asker.texts) > 3
+    assert max(asker.reserved) <= 16_000
+    assert [sum(f"\nlong: prompt {n} " in text for text in asker.texts) for n in range(60)] == [1] * 60
+
+
+def test_a_prompt_of_one_s_own_takes_its_room_from_the_chunks(tmp_path: Path, home: Path) -> None:
+    """A server whose window is smaller than a request may cut it off without a word."""
+    session = talk("long", 600, cwd="/home/ann/shop", words="with a few words more, so that it takes some room")
+    prompt = config_folder() / "prompts" / "extraction.md"
+    prompt.parent.mkdir(parents=True)
+    ours = find_prompt("extraction").text
+    prompt.write_text(ours + "\n".join(f"Rule {n}: say nothing of the weather in hall {n}." for n in range(1_150)))
+    asker = FakeAsker(lambda body: say(NOTHING), window=32_768)
+    with hall(
+        tmp_path / "shop", HIKIDASHI_CAPTURE_CHUNK_TOKENS="24000", HIKIDASHI_MEMORY_CONTEXT_TOKENS="32768"
+    ) as here:
+        report = read(here, session.write(tmp_path / "long.jsonl"), asker)
+        assert (report.outcome, report.failed_chunks) == ("done", 0)
+    assert len(asker.requests) > 1
