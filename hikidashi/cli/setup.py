@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from hikidashi.capture.back_fill import model_since
 from hikidashi.capture.run import ExtractReport, waiting_sessions
 from hikidashi.cli.capture import run_extraction, show_extraction
 from hikidashi.cli.consent import require_key, settle_key, use_key_option
@@ -99,9 +100,11 @@ def _first_reading(
         if agreement.agreed:
             report = run_extraction(here, None, model=model, back_fill=True, since=since, quiet=quiet)
             return report, agreement
-    by_rules = " by the rules alone" if model is not None else ""
-    if count and confirmed(f"Extract {'it' if count == 1 else 'them'} now{by_rules}?", yes=yes, quiet=quiet):
-        return run_extraction(here, None, since=since, quiet=quiet), agreement
+        # A no to older sessions is none to the model that reads the new ones here already.
+        goes_on = model if model_since(here.connection) is not None else None
+        by_rules = " by the rules alone" if model is not None and goes_on is None else ""
+        if count and confirmed(f"Extract {'it' if count == 1 else 'them'} now{by_rules}?", yes=yes, quiet=quiet):
+            return run_extraction(here, None, model=goes_on, since=since, quiet=quiet), agreement
     return None, agreement
 
 

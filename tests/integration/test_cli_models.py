@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from hikidashi.capture.back_fill import ExpectedCost
+from hikidashi.capture.back_fill import ExpectedCost, model_since
 from hikidashi.cli.reading import expected_text
 from hikidashi.config.settings import user_file
+from hikidashi.db.connection import connect
 from hikidashi.testing import FakeMessages, rate_limited, say, unauthorized
 from tests.support.command import Ran, hikidashi, put_demo_sessions
 from tests.support.readers import KEY, age_sessions, answer_about, claim, shown_to, use_model
@@ -181,6 +182,25 @@ def test_init_s_yes_alone_has_no_model_read_older_sessions(project: Path, home: 
         ran = hikidashi("init", "--yes", cwd=project)
         assert (ran.code, fake.requests) == (0, [])
         assert "Read 4 session files" in ran.out
+
+
+def test_init_again_leaves_a_model_that_reads_here_at_work(older: Path, home: Path) -> None:
+    def since() -> str:
+        with contextlib.closing(connect(older / ".hikidashi" / "workspace.sqlite")) as connection:
+            return str(model_since(connection))
+
+    with reading() as fake:
+        assert extract(older, "--yes").code == 0
+        begun, asked = since(), len(fake.requests)
+        (session,) = home.rglob("4-change-of-mind.jsonl")
+        fresh = session.read_text("utf-8").replace('"uuid":"', '"uuid":"9').replace('"uuid": "', '"uuid": "9')
+        session.with_name("5-later.jsonl").write_text(fresh, "utf-8")
+        ran = hikidashi("init", "--yes", cwd=older)
+        assert ran.code == 0
+        assert "by the rules alone" not in ran.out
+        assert since() == begun != "None"
+        extract(older)
+        assert len(fake.requests) > asked
 
 
 def test_init_with_use_key_and_yes_reads_them(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
