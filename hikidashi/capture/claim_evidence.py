@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -16,6 +17,7 @@ from hikidashi.capture.quoting import (
     is_cited,
     is_evidence,
     is_own,
+    is_question,
     piece_at,
     shares_words,
     speaks_for_the_person,
@@ -63,11 +65,12 @@ class Evidence:
     def trust(self, text: str) -> Trust:
         """Who vouches for a claim of that text.
 
-        It is the person only where the text has a word of the quote: "yes, go on like that" may be evidence of
-        anything, and what a model makes of it is the model's.
+        It is the person only where they said something, and the text has a word of it: "yes, go on like that" may be
+        evidence of anything, and what a model makes of it, or of a question, is the model's.
         """
         role = self.piece.role
-        return "assistant" if role == "user" and not shares_words(self.quote, text) else role
+        own = shares_words(self.quote, text) and not is_question(self.quote)
+        return role if own or role != "user" else "assistant"
 
 
 def evidence_of(claim: ActivityClaim | FactClaim, kind: str, chunk: Chunk) -> Evidence:
@@ -112,7 +115,10 @@ def _refuse_borrowed(quote: str, event: Shown, chunk: Chunk) -> None:
 
 def refuse_texts(evidence: Evidence, chunk: Chunk, *texts: str) -> None:
     """Raise `Refused` where what a claim tells holds a secret, or tells of the person what its evidence does not."""
-    if any(find_secrets(text) for text in texts):
+    # In pieces a secret has no shape: lines are put together, and each text with the next.
+    joined = ["".join(map(str.strip, text.splitlines())) for text in texts]
+    pairs = map("".join, itertools.pairwise(joined))
+    if any(find_secrets(text) for text in (*texts, *joined, *pairs, "".join(joined))):
         raise Refused("secret")
     if speaks_for_the_person("\n".join(texts), chunk, by_person=evidence.event.speaker == "person"):
         raise Refused("speaks-for-the-person")

@@ -20,11 +20,10 @@ from hikidashi.capture.entries import MAX_BODY, MAX_QUOTE, MAX_TITLE
 from hikidashi.capture.lasting import lasting_orders, rule_key
 from hikidashi.capture.passages import cut, folded, one_line
 from hikidashi.capture.pieces import Piece
-from hikidashi.capture.quoting import shares_words
 from hikidashi.capture.topics import branch_topic, tickets_in
 from hikidashi.drawer.fact import CONFIDENCE, Draft, Sighting, clean_key
 from hikidashi.errors import UsageError
-from hikidashi.redact import redact
+from hikidashi.redact import find_secrets, redact
 from hikidashi.source import Source
 from hikidashi.staging.entry import Entry, entry_id
 
@@ -111,7 +110,7 @@ class _Examination:
                 Dropped(
                     reason=refused.reason,
                     kind=kind if kind in ACTIVITIES or kind in FACTS else "",
-                    sample=cut(one_line(redact(sample[: 4 * _MAX_SAMPLE])), _MAX_SAMPLE),
+                    sample=_sample(sample),
                     event=claim.event,
                     line=event.first.line if event else -1,
                 )
@@ -203,7 +202,7 @@ class _Examination:
         if key in self._keys:
             raise Refused("twice")
         self._keys.add(key)
-        if kind == "rule" and not shares_words(evidence.quote, body):
+        if kind == "rule" and evidence.trust(body) != "user":
             body = evidence.quote  # a person orders in words of their own
         piece = evidence.piece
         source = self._source(piece, piece)
@@ -243,9 +242,30 @@ def _order(claim: ActivityClaim | FactClaim, kind: str, name: str) -> tuple[obje
     return claim.event, kind, folded(claim.quote), folded(name), claim.body, claim.model_dump_json()
 
 
-def _sendable(text: str) -> str:
+#: What nobody sees and a terminal or a model obeys: control characters, marks of direction, tags, blanks without width.
+#: Joiners stay, since some scripts and emoji need them.
+_UNSEEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2060-\u2064\u202a-\u202e\u2066-\u206f\ufeff\U000e0000-\U000e007f]"
+)
+
+
+def _writable(text: str) -> str:
     """Text that UTF-8 can hold."""
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def _sendable(text: str) -> str:
+    """Text that UTF-8 can hold and that holds nothing but what is seen."""
+    return _UNSEEN.sub("", _writable(text).replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _sample(text: str) -> str:
+    """A dropped claim's text in one short line, without a secret, in pieces neither."""
+    shown = _sendable(text[: 4 * _MAX_SAMPLE])
+    whole = "".join(map(str.strip, shown.splitlines()))
+    if find_secrets(whole) and not find_secrets(shown):
+        return "[redacted:secret]"
+    return cut(one_line(redact(shown)), _MAX_SAMPLE)
 
 
 def _aliases(claimed: Sequence[str]) -> tuple[str, ...]:
@@ -255,7 +275,7 @@ def _aliases(claimed: Sequence[str]) -> tuple[str, ...]:
 
 def _key(claimed: str, kind: str) -> str:
     """The key as it is stored: small, without blanks, `<kind>:` in front where the model put nothing there."""
-    name = "-".join(re.sub(r"\s*:\s*", ":", _sendable(claimed).lower()).split())
+    name = "-".join(re.sub(r"\s*:\s*", ":", _writable(claimed).lower()).split())
     if not name.strip(":-"):
         raise Refused("incomplete")
     try:

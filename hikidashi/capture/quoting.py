@@ -19,6 +19,7 @@ __all__ = [
     "is_cited",
     "is_evidence",
     "is_own",
+    "is_question",
     "piece_at",
     "shares_words",
     "speaks_for_the_person",
@@ -118,6 +119,11 @@ def _places(text: str, quote: str) -> Iterator[int]:
         at = text.find(quote, at + 1)
 
 
+def is_question(quote: str) -> bool:
+    """Whether a quote asks: what somebody asks, they have not decided."""
+    return quote.rstrip(_AROUND + ")）").endswith(("?", "？", "؟"))
+
+
 def shares_words(quote: str, text: str) -> bool:
     """Whether a text has a telling word of its quote. One that has none may be evidence of anything."""
     return not terms(quote).isdisjoint(terms(text))
@@ -133,6 +139,8 @@ _OF_THE_PERSON: Final = re.compile(
     r"|chose|ordered|stated|confirmed|approved|agreed)\b"
     r"|\b(?:said|told|asked|requested|ordered|wanted|decided|chosen|approved|confirmed|instructed|preferred) by the"
     r" (?:user|person|human|developer|owner)\b"
+    r"|\byou (?:\w+ ){0,2}?(?:said|told|asked|wanted|requested|instructed|decided|preferred|chose|ordered|approved"
+    r"|agreed|confirmed)\b|\byour (?:wish|request|order|instructions?|decision|preference)\b"
     r"|\bat the (?:user|person|human)(?:'s|’s) request\b|\bper (?:the )?user(?:'s|’s)? (?:request|instructions?)\b"
     r"|(?:ユーザー?|利用者|開発者|本人)(?:さん)?(?:は|が|の|から|により|によって).{0,20}?"
     r"(?:言|述べ|求め|要望|要求|希望|指示|依頼|決め|決定|選|好|望|承認|確認)"

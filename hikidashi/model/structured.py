@@ -29,6 +29,12 @@ _MOST_OF_ONE: Final = 300
 #: What a text may hold before its JSON, beginnings of values that turn out to be none included.
 _MOST_BEGINNINGS: Final = 50
 
+#: Characters that are gone through at most in search of a value, those of earlier beginnings again: about a second.
+_MOST_LOOKED_AT: Final = 4_000_000
+
+#: Characters of a wrong answer that are sent back with what is wrong.
+_MOST_REPEATED: Final = 100_000
+
 #: Characters of an answer that are looked at; the longest that any request allows has a tenth of that.
 _LONGEST: Final = 1_000_000
 
@@ -138,7 +144,10 @@ def _asked_again(request: Request, answer: Answer, problems: Sequence[str]) -> R
         request,
         messages=(
             *request.messages,
-            {"role": "assistant", "content": [{"type": "text", "text": answer.text.strip() or "(nothing)"}]},
+            {
+                "role": "assistant",
+                "content": [{"type": "text", "text": answer.text[:_MOST_REPEATED].strip() or "(nothing)"}],
+            },
             {"role": "user", "content": [{"type": "text", "text": complaint}]},
         ),
     )
@@ -155,11 +164,13 @@ def json_values(text: str) -> Iterator[Any]:
     """
     said = _without_thoughts(text[:_LONGEST]).strip()
     cut: list[str] = []
+    left = _MOST_LOOKED_AT
     for part in (*(match.group(1) for match in _FENCED.finditer(said)), said):
         start, beginnings = _beginning(part, 0), 0
-        while start >= 0 and beginnings < _MOST_BEGINNINGS:
+        while start >= 0 and beginnings < _MOST_BEGINNINGS and left > 0:
             beginnings += 1
             cleaned, end = _cleaned(part, start)
+            left -= end - start
             try:
                 yield from_json(cleaned.encode("utf-8", "replace"), allow_partial=False)
             except ValueError:

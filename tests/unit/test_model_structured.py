@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
 from hikidashi.errors import ModelFailure
+from hikidashi.model import structured
 from hikidashi.model.messages import Answer, Phase, Request, Usage
 from hikidashi.model.structured import ask_validated, json_values
 
@@ -161,3 +162,20 @@ def test_every_object_is_found_whole(value: dict[str, Any], before: str) -> None
 @given(st.text(alphabet='{}[]",:\\ab1 \n`', max_size=60))
 def test_no_text_breaks_the_reader(text: str) -> None:
     list(json_values(text))
+
+
+@pytest.mark.parametrize("text", ["[" * 400_000, '{"a":' * 200_000, "{ " * 300_000, "```json\n{\n" * 60_000])
+def test_rubbish_is_not_looked_through_again_and_again(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was a minute for a megabyte, of a server that nobody chose for its good will."""
+    looked = 0
+    real = structured._cleaned
+
+    def counted(text: str, start: int) -> tuple[str, int]:
+        nonlocal looked
+        cleaned, end = real(text, start)
+        looked += end - start
+        return cleaned, end
+
+    monkeypatch.setattr(structured, "_cleaned", counted)
+    assert list(json_values(text)) in ([], [{}])
+    assert looked < 5_500_000
