@@ -21,7 +21,7 @@ from hikidashi.staging.entry import Entry
 from hikidashi.staging.store import StagingStore
 from hikidashi.times import Clock, parse_time
 
-__all__ = ["ChunkReader", "LeftAside", "ModelReader", "Taken", "VainAnswers"]
+__all__ = ["ChunkReader", "LeftAside", "ModelReader", "Paused", "Taken", "VainAnswers"]
 
 #: So many failures on content in a row, without an answer between, are the model's and not the sessions'.
 VAIN_FAILURES: Final = 20
@@ -41,6 +41,10 @@ class ChunkReader(Protocol):
 
     def __call__(self, chunk: Chunk) -> Taken:
         """Raises `ModelFailure`, of kind `content` when it is this chunk that has no answer; `BudgetSpent`."""
+
+
+class Paused(Exception):
+    """The workspace was paused while a model read: nothing more is sent."""
 
 
 class VainAnswers(ModelFailure):

@@ -23,7 +23,7 @@ from hikidashi.capture.back_fill import model_since, older_sessions, room_of, sw
 from hikidashi.capture.chunks import Chunk
 from hikidashi.capture.follow import Belonging, path_text
 from hikidashi.capture.model_marks import ModelMark
-from hikidashi.capture.model_reader import ChunkReader, LeftAside, ModelReader, Taken
+from hikidashi.capture.model_reader import ChunkReader, LeftAside, ModelReader, Paused, Taken
 from hikidashi.capture.model_report import ModelReport, has_answered, has_unfinished
 from hikidashi.capture.model_session import SessionReading
 from hikidashi.capture.seen import shown_keys
@@ -35,6 +35,7 @@ from hikidashi.hosts.transcript import Host, SessionFile
 from hikidashi.model.messages import Asker
 from hikidashi.model.prices import load_prices
 from hikidashi.model.tokens import most_tokens
+from hikidashi.staging.pause import paused_since
 from hikidashi.staging.store import StagingStore
 from hikidashi.times import Clock, format_time, now
 from hikidashi.ulid import random_ulid
@@ -199,7 +200,7 @@ class _Pass:
                 self.checkpoint("model:locked")
                 self._bury()
                 self._read_all()
-            except (BadSettings, BudgetSpent, ModelFailure) as exc:
+            except (BadSettings, BudgetSpent, ModelFailure, Paused) as exc:
                 self._fail(exc)
             finally:
                 self._lock.release()
@@ -221,12 +222,12 @@ class _Pass:
             with transaction(self.connection):
                 self.connection.execute(_SQL["crashed_extractions"], {"finished_at": format_time(self.clock())})
 
-    def _fail(self, exc: BadSettings | BudgetSpent | ModelFailure) -> None:
+    def _fail(self, exc: BadSettings | BudgetSpent | ModelFailure | Paused) -> None:
         self.report.message = str(exc)
-        if isinstance(exc, BudgetSpent):
-            self.report.outcome = "budget"
+        if isinstance(exc, ModelFailure):
+            self.report.outcome = f"failed:{exc.kind}"
         else:
-            self.report.outcome = f"failed:{exc.kind if isinstance(exc, ModelFailure) else 'settings'}"
+            self.report.outcome = {BudgetSpent: "budget", Paused: "paused"}.get(type(exc), "failed:settings")
 
     def end(self) -> None:
         """Save how it ended."""
@@ -355,6 +356,8 @@ class _Pass:
         )
 
     def _ask(self, chunk: Chunk) -> Taken:
+        if paused_since(self.connection):
+            raise Paused("paused while it read: run `hikidashi resume`, and the next extraction goes on there")
         if not self._started:
             self._started = True
             self.report.start(self.connection)

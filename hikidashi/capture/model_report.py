@@ -82,8 +82,8 @@ class ModelReport:
     """One pass; filled while it goes.
 
     Outcomes: `idle` nothing was sent · `done` · `busy` another process has a model read here and takes this call's
-    sessions too · `budget` · `failed:auth|billing|overloaded|network|content|settings` · `crashed` its process
-    ended.
+    sessions too · `paused` somebody paused the workspace meanwhile · `budget` ·
+    `failed:auth|billing|overloaded|network|content|settings` · `crashed` its process ended.
     """
 
     run_id: str

@@ -16,6 +16,7 @@ _QUIET: Final = ("done", "idle")
 #: What an outcome means, in words; the message behind it says what to do.
 _OUTCOMES: Final = {
     "busy": "another process has a model read here; it takes these sessions too",
+    "paused": "the workspace was paused, the rest waits",
     "budget": "a budget is spent, the rest waits",
     "crashed": "its process ended in the middle; the next extraction goes on there",
     "running": "it is at work",

@@ -9,6 +9,7 @@ import pytest
 
 from hikidashi.capture.chunks import Chunk
 from hikidashi.errors import BudgetSpent, ModelFailure
+from hikidashi.staging.pause import set_paused
 from tests.capture_workspace import LATE, SOON
 from tests.model_reading import Hall, Reading, hall, identity, talk
 from tests.transcripts import Session
@@ -111,6 +112,25 @@ def test_what_is_not_the_sessions_fault_ends_the_pass_and_loses_nothing(tmp_path
                 break
         assert reading.shown == whole(tmp_path, path)
         assert here.rows("SELECT * FROM model_queue") == []
+
+
+def test_a_pause_ends_a_reading_that_is_under_way(tmp_path: Path) -> None:
+    path = talk("long", 60, cwd="/home/ann/shop").write(tmp_path / "long.jsonl")
+    reading = Reading()
+    with hall(tmp_path / "shop") as here:
+
+        def second(chunk: Chunk) -> None:
+            if len(reading.asked) == 2:
+                set_paused(here.desk.connection, True)
+
+        reading.fails = second
+        report = here.read(path, by=reading)
+        assert (report.outcome, len(reading.asked), report.chunks) == ("paused", 2, 2)
+        assert "hikidashi resume" in report.message
+        assert here.rows("SELECT outcome FROM extractions") == [("paused",)]
+        set_paused(here.desk.connection, False)
+        assert here.read(by=reading).outcome == "done"
+        assert reading.shown == whole(tmp_path, path)
 
 
 def test_a_piece_that_no_model_can_read_is_passed_over_and_named(tmp_path: Path) -> None:
