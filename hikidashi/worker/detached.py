@@ -7,6 +7,7 @@ gives it a second and a half. No settings, no staging: what is to run comes in.
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -85,7 +86,11 @@ def worker_environment(environ: Mapping[str, str], *, key_variable: str = "") ->
 def start_detached(
     command: Sequence[str], *, folder: str, log: str, environ: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
-    """Start `command` in `folder` with exactly that environment; its output is appended to `log`. Raises `OSError`."""
+    """Start `command` in `folder` with exactly that environment; its output is appended to `log`, which is kept small.
+
+    Raises `OSError`.
+    """
+    _cut(log)
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
     out = os.open(log, flags, _MODE)
     try:
@@ -102,6 +107,24 @@ def start_detached(
         )
     finally:
         os.close(out)
+
+
+def _cut(log: str) -> None:
+    """Leave the newest half of a log that has grown too large."""
+    try:
+        status = os.lstat(log)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(status.st_mode) or status.st_size <= LOG_BYTES:
+        return
+    with open(log, "rb") as stream:
+        stream.seek(-(LOG_BYTES // 2), os.SEEK_END)
+        newest = stream.read().partition(b"\n")[2]
+    draft = f"{log}.{os.getpid()}"
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), _MODE)
+    with open(descriptor, "wb") as stream:
+        stream.write(newest)
+    os.replace(draft, log)
 
 
 def _creation_flags() -> int:

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from hikidashi.atomic import storage_errors, write_atomic
+from hikidashi.atomic import storage_errors
 from hikidashi.config.engine import resolve_engine
 from hikidashi.config.settings import Settings
 from hikidashi.config.workspace import Workspace
@@ -49,7 +49,6 @@ def spawn_worker(
     for process in list(_STARTED):
         if process.poll() is not None:
             _STARTED.remove(process)
-    _cut_log(workspace)
     with storage_errors("start the consolidation worker"):
         process = start_detached(
             command if command is not None else worker_command(),
@@ -59,17 +58,6 @@ def spawn_worker(
         )
     _STARTED.append(process)
     return process.pid
-
-
-def _cut_log(workspace: Workspace) -> None:
-    path = workspace.log_file
-    with storage_errors(f"read {path}"):
-        if not path.is_file() or path.stat().st_size <= LOG_BYTES:
-            return
-        with path.open("rb") as stream:
-            stream.seek(-(LOG_BYTES // 2), os.SEEK_END)
-            newest = stream.read()
-    write_atomic(path, newest.partition(b"\n")[2], sync=False)
 
 
 def start_if_due(

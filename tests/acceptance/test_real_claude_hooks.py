@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hikidashi.testing import call, say
-from tests.support.claude import Agent, Scripted, run, texts_of
+from hikidashi.testing import FakeMessages, call, say
+from tests.support.claude import Agent, AtTerminal, Scripted, run, texts_of
 from tests.support.commands import Commands
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(400)]
@@ -122,3 +122,23 @@ def test_what_was_put_in_is_not_learned_again(agent: Agent, run: Commands, hikid
     run("extract", "--no-consolidate", cwd=agent.project)
     assert [fact["key"] for fact in run("facts", "--json", cwd=agent.project).json()["facts"]] == [KEY]
     assert run("candidates", "--json", cwd=agent.project).json()["candidates"] == []
+
+
+def test_at_a_terminal_it_is_given_once_and_the_session_is_read_at_its_end(agent: Agent, run: Commands) -> None:
+    deployed(agent, run)
+    log = agent.project / ".hikidashi" / "worker.log"
+    before = log.read_text().count('"queued"')
+    model = Scripted([[say("Ready to go now.")], [say("The second answer.")]])
+    with FakeMessages(model) as fake:
+        terminal = AtTerminal(agent, fake)
+        terminal.wait_for("for shortcuts")
+        terminal.type("deploy it")
+        terminal.wait_for("Ready to go now.")
+        terminal.type("デプロイして")
+        terminal.wait_for("The second answer.")
+        terminal.close()
+    assert [texts_of(request).count(f"`{KEY}`") for request in model.requests] == [1, 1]
+    deadline = time.monotonic() + 60
+    while log.read_text().count('"queued"') == before:
+        assert time.monotonic() < deadline, "the session was not read"
+        time.sleep(0.3)

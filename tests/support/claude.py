@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
+import pty
+import re
+import select
+import signal
 import stat
+import struct
 import subprocess
 import sys
+import termios
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +25,7 @@ from hikidashi.testing import FakeMessages, call
 from hikidashi.testing.turns import Block, TurnLike
 from tests.support.hooks import HOOK
 
-__all__ = ["Agent", "Scripted", "run", "texts_of"]
+__all__ = ["Agent", "AtTerminal", "Scripted", "run", "texts_of"]
 
 
 def run(command: str) -> Block:
@@ -111,3 +120,62 @@ class Agent:
         assert done.returncode == 0, done.stdout + done.stderr
         said: dict[str, Any] = json.loads(done.stdout)
         return said
+
+
+class AtTerminal:
+    """Claude Code at a terminal of its own, as a person uses it."""
+
+    #: Colours and cursor movements.
+    _SEQUENCE = re.compile(rb"\x1b\[[0-9;?>]*[a-zA-Z]")
+
+    def __init__(self, agent: Agent, fake: FakeMessages) -> None:
+        environment = agent.environment(fake)
+        answers = {"approved": [environment["ANTHROPIC_API_KEY"][-20:]], "rejected": []}
+        trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        (agent.home / ".claude.json").write_text(
+            json.dumps(
+                {
+                    "hasCompletedOnboarding": True,
+                    "theme": "dark",
+                    "customApiKeyResponses": answers,
+                    "projects": {str(agent.project): trusted},
+                }
+            )
+        )
+        self._shown = b""
+        self._pid, self._fd = pty.fork()
+        if self._pid == 0:
+            os.chdir(agent.project)
+            os.execve(agent.program, [agent.program], {**environment, "TERM": "xterm-256color"})
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+
+    def wait_for(self, text: str, seconds: float = 60) -> None:
+        """Read until `text` was shown; blanks do not count, since the screen moves over them."""
+        wanted = "".join(text.split()).encode()
+        deadline = time.monotonic() + seconds
+        while wanted not in b"".join(self._SEQUENCE.sub(b"", self._shown).split()):
+            assert time.monotonic() < deadline, self._SEQUENCE.sub(b"", self._shown)[-2_000:].decode(errors="replace")
+            self._read()
+
+    def type(self, text: str) -> None:
+        """Type a line and press Return."""
+        os.write(self._fd, text.encode())
+        self._read(1.0)
+        os.write(self._fd, b"\r")
+
+    def close(self, seconds: float = 60) -> None:
+        """Leave, and wait for the end."""
+        self.type("/exit")
+        deadline = time.monotonic() + seconds
+        while os.waitpid(self._pid, os.WNOHANG) == (0, 0):
+            if time.monotonic() > deadline:
+                os.kill(self._pid, signal.SIGKILL)
+                raise AssertionError("it does not end")
+            self._read()
+        os.close(self._fd)
+
+    def _read(self, seconds: float = 0.2) -> None:
+        ready, _, _ = select.select([self._fd], [], [], seconds)
+        if ready:
+            with contextlib.suppress(OSError):  # it ended
+                self._shown += os.read(self._fd, 65536)

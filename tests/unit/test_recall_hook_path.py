@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.commands import ROOT
 from tests.support.drawers import DEPLOY, fact, filled
+from tests.support.hooks import HOOK, Project
 
 PROGRAM = """
 import sys
@@ -45,3 +48,30 @@ def test_recall_runs_on_the_bare_interpreter_and_loads_little(tmp_path: Path) ->
     assert third_party - {"__main__"} == set()
     assert not {name for name in loaded if name.startswith(("hikidashi.redact", "hikidashi.config.settings"))}
     assert loaded & SLOW == set()
+
+
+#: What the hook itself may load of these: `pathlib` and the rest stay out on every turn.
+EVENTS = {
+    "UserPromptSubmit": {"prompt": "デプロイして"},
+    "Stop": {"last_assistant_message": "Done, and the tests pass."},
+    "SessionStart": {"source": "startup"},
+}
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_the_hook_itself_loads_nothing_that_a_turn_would_wait_for(event: str, tmp_path: Path) -> None:
+    project = Project(tmp_path / "p")
+    form = {"hook_event_name": event, "session_id": "s", "cwd": str(project.root), **EVENTS[event]}
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-I", "-S", str(HOOK), event],
+        input=json.dumps(form).encode(),
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    lines = [line for line in done.stderr.splitlines() if b"|" in line and b"imported package" not in line]
+    loaded = {line.rpartition(b"|")[2].strip().decode() for line in lines} - {"_sha2"}  # asked for before 3.12 has it
+    assert (b"deploy:lantern" in done.stdout) == (event != "Stop")
+    assert loaded & SLOW == set()
+    assert not {name for name in loaded if name.split(".")[0] not in {*sys.stdlib_module_names, "hikidashi"}}
+    assert ("hikidashi.serve.place" in loaded) == (event != "Stop")
