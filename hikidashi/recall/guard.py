@@ -84,7 +84,7 @@ class Claim:
         self, verb: str, words: tuple[str, ...], span: tuple[int, int], language: str, *, means: str = ""
     ) -> None:
         #: A verb of the promotion's table (`deploy`, `connect-db`, …); '' when only the means are said to be missing
-        #: ("I have no credentials").
+        #: ("I have no credentials") and nothing beside it says what for.
         self.verb: Final = verb
         #: What is said about the target: words, folded and without inflection; () for "I cannot deploy".
         self.words: Final = words

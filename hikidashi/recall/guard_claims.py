@@ -59,12 +59,10 @@ def claims_of(message: str, lowered: str, languages: list[str], start: int) -> l
     found: list[Claim] = []
     for language in languages:
         reader = _Reader(language, lowered, start)
-        before = ""
-        for at, sentence, asks in sentences(spoken):
-            text = lowered[at : at + len(sentence)]
+        parts = [(at, lowered[at : at + len(part)], asks) for at, part, asks in sentences(spoken)]
+        for number, (at, text, asks) in enumerate(parts):
             if not asks:
-                found += reader.read(text, at, before)
-            before = text
+                found += reader.read(text, at, [said for _, said, _ in parts[max(number - 1, 0) : number + 2]])
     found.sort(key=lambda claim: claim.span)
     return found
 
@@ -81,8 +79,8 @@ class _Reader:
         self._message = message
         self._start = start
 
-    def read(self, sentence: str, at: int, before: str) -> list[Claim]:
-        """The claims of a sentence that begins at `at`; `before` is the one before it."""
+    def read(self, sentence: str, at: int, around: list[str]) -> list[Claim]:
+        """The claims of a sentence that begins at `at`; `around` is it with its neighbours."""
         if not any(mark in sentence for mark in self._marks):
             return []
         if not (self._verbs(sentence) or self._lacks_means(sentence)):
@@ -90,7 +88,7 @@ class _Reader:
         found: list[Claim] = []
         for first, cut in self._cuts(sentence):
             if any(mark in cut for mark in self._marks):
-                found += self._read_cut(cut, first, sentence, at, before)
+                found += self._read_cut(cut, at + first, sentence, around)
         return found
 
     def _cuts(self, sentence: str) -> list[tuple[int, str]]:
@@ -101,13 +99,14 @@ class _Reader:
         cuts.append((start, sentence[start:]))
         return cuts
 
-    def _read_cut(self, cut: str, first: int, sentence: str, at: int, before: str) -> list[Claim]:
-        found = self._acts(cut) or self._means(cut)
+    def _read_cut(self, cut: str, first: int, sentence: str, around: list[str]) -> list[Claim]:
+        found = self._acts(cut) or self._means(cut, around)
+        before = around[0] if around[0] is not sentence else ""
         if not found or self._is_silent(
             cut, max(end for *_, (_, end), _ in found), sentence, before, {verb for verb, *_ in found}
         ):
             return []
-        place = self._start + at + first
+        place = self._start + first
         return [
             Claim(verb, words, (place + span[0], place + span[1]), self._language, means=means)
             for verb, words, span, means in found
@@ -166,14 +165,21 @@ class _Reader:
                     break
         return found
 
-    def _means(self, cut: str) -> list[Found]:
+    def _means(self, cut: str, around: list[str]) -> list[Found]:
         for means in self._tongue.MEANS if self._lacks_means(cut) else ():
             match = self._pattern(means).search(cut)
             if match:
                 groups = match.groupdict()
                 said = " ".join(filter(None, (groups.get("what"), groups.get("more"))))
-                return [("", target_words(said, self._tongue.GENERIC), match.span(), match[0].strip())]
+                verb = self._handed_over(around)
+                return [(verb, target_words(said, self._tongue.GENERIC), match.span(), match[0].strip())]
         return []
+
+    def _handed_over(self, around: list[str]) -> str:
+        """The one verb whose act the person is told to do; '' for none or several."""
+        handed = [said for said in around if exact(self._tongue.HANDED).search(said)]
+        verbs = {verb for said in handed for verb in self._verbs(said) if self._act(verb).search(said)}
+        return verbs.pop() if len(verbs) == 1 else ""
 
     def _words(self, cut: str, span: tuple[int, int], verb: str) -> tuple[str, ...]:
         """What the cut says beside the claim: it may name a target."""

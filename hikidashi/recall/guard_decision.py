@@ -28,15 +28,16 @@ _OTHERS: Final = 3
 
 #: What makes a rule a bar to an act: it forbids, or asks for somebody's yes first. Folded.
 _BARS: Final = (
-    "never", "n't", "not ", "no ", "only", "without", "ask ", "confirm", "approv", "permission", "forbid", "stop ",
-    "avoid", "must be me", "myself", "by hand", "manually", "hands off",
+    "never", "n't", "do not", "must not", "should not", "may not", "cannot", " no ", "only", "without", " ask ",
+    "confirm", "approv", "permission", "forbid", " stop ",
+    "avoid", "myself", "by hand", "manually", "hands off",
     "ない", "禁止", "するな", "勝手に", "確認", "承認", "許可", "だけ", "ずに", "手動",
     "不要", "不能", "不可", "禁止", "不得", "别", "別", "勿", "只", "确认", "確認", "批准", "同意", "手动",
     "하지 마", "하지마", "마세요", "말 것", "말고", "금지", "확인", "승인", "허락", "직접", "안 돼", "않",
-    "nunca", "jamas", "prohib", "sin ", "solo", "confirma", "permiso", "pregunta", "aprob", "no ",
-    "nie", "nicht", "kein", "verboten", "nur ", "ohne", "frag", "bestatig", "erlaub", "freigabe",
-    "jamais", "ne ", "n'", "pas ", "interdi", "seulement", "sans", "demande", "confirm", "autoris", "uniquement",
-    "nao", "jamais", "proib", "so ", "somente", "sem ", "pergunt", "confirm", "permiss", "apenas", "aprov",
+    "nunca", "jamas", "prohib", " sin ", "solo", "confirma", "permiso", "pregunta", "aprob", " no ",
+    " nie ", "niemals", "nicht", "kein", "verboten", " nur ", "ohne", "frag", "bestatig", "erlaub", "freigabe",
+    "jamais", " ne ", "n'", " pas ", "interdi", "seulement", "sans", "demande", "confirm", "autoris", "uniquement",
+    "nao", "jamais", "proib", " so ", "somente", " sem ", "pergunt", "confirm", "permiss", "apenas", "aprov",
 )  # fmt: skip
 
 #: Programs and words of the calls of a verb, for a failed call that has neither target nor steps in common.

@@ -152,6 +152,9 @@ MEANS: Final = (
     r"\b(?P<what>[\w.-]*?)-?(?:zugangsdaten|anmeldedaten) (?:fehlen|sind nicht (?:vorhanden|hinterlegt|konfiguriert))",
 )
 
+#: Hands the act over to the person.
+HANDED: Final = r"\b(?:selbst|musst du|müssen sie|bitte|manuell|von hand|auf deine[rm])\b"
+
 CUTS: Final = r";|:(?=\s)|\s[—–-]+\s|—|, (?:aber|also|daher|deshalb|sodass|jedoch)\b|[()]"
 
 SILENT: Final = (

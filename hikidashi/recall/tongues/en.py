@@ -194,6 +194,12 @@ MEANS: Final = (
     r"|reach)(?P<more> (?:the |your )?[\w.'/-]+(?: [\w.'/-]+)?)",
 )
 
+#: Hands the act over to the person.
+HANDED: Final = (
+    r"\b(?:yourself|yourselves|you(?:'ll| will|'d)? (?:need|have) to|please|you can|manually|your side"
+    r"|your end|your (?:own )?(?:machine|terminal)|by you)\b"
+)
+
 #: Sentences are cut here into what is judged by itself.
 CUTS: Final = (
     r";|:(?=\s)|\s[—–-]+\s|—|, (?:so|but|and so|however|therefore|which means|and therefore|hence|thus)\b"

@@ -148,6 +148,12 @@ MEANS: Final = (
     r"|a) [\w.'/-]+(?: [\w.'/-]+)?)?)",
 )
 
+#: Hands the act over to the person.
+HANDED: Final = (
+    r"\b(?:tú mismo|usted mismo|tendrás que|tienes que|deberás|debes|por favor|a mano|manualmente"
+    r"|en tu (?:máquina|terminal))\b|\b(?:ejecuta|lanza|despliégalo|súbelo)"
+)
+
 CUTS: Final = r";|:(?=\s)|\s[—–-]+\s|—|, (?:así que|por lo que|por lo tanto|pero)\b|\b(?:pero|así que)\b|[()]"
 
 SILENT: Final = (

@@ -149,6 +149,11 @@ MEANS: Final = (
     r"|configuré|défini|présent)",
 )
 
+#: Hands the act over to the person.
+HANDED: Final = (
+    r"\b(?:vous-même|toi-même|vous devrez|tu devras|il faudra|veuillez|manuellement|de votre côté|de ton côté)\b"
+)
+
 CUTS: Final = r";|:(?=\s)|\s[—–-]+\s|—|, (?:mais|donc|je vous)\b|\bmais\b|[()]"
 
 SILENT: Final = (

@@ -119,6 +119,9 @@ MEANS: Final = (
     rf"(?P<what>[a-z0-9][\w.-]{{0,30}})? (?:の|への|へ|用の|側の)? (?:有効な|必要な)? {_MEANS}(?:や{_MEANS})?{_NO}",
 )
 
+#: Hands the act over to the person.
+HANDED: Final = r"ご自身|お手元|手動で|お願い|してください|お任せ"
+
 CUTS: Final = r"[;；：（）()]|:(?=\s)|(?:ました|です|ます)が[、,]|(?<=。)"
 
 SILENT: Final = (

@@ -100,6 +100,9 @@ MEANS_MARKS: Final = (
 )
 MEANS: Final = (rf"(?P<what>[a-z0-9][\w.-]{{0,30}})? (?:에 대한|의|용)? (?:유효한|필요한|사용 가능한)? {_MEANS}{_NO}",)
 
+#: Hands the act over to the person.
+HANDED: Final = r"직접|주세요|수동|부탁"
+
 CUTS: Final = r"[;；：（）()]|:(?=\s)|지만,?|하지만|그러나|만,\s"
 
 SILENT: Final = (

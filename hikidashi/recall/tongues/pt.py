@@ -142,6 +142,11 @@ MEANS: Final = (
     r"|ao) [\w.'/-]+(?: [\w.'/-]+)?)?)",
 )
 
+#: Hands the act over to the person.
+HANDED: Final = (
+    r"\b(?:você mesmo|você (?:terá|precisa|deve)|terá que|precisará|por favor|manualmente|na sua máquina|do seu lado)\b"
+)
+
 CUTS: Final = r";|:(?=\s)|\s[—–-]+\s|—|, (?:então|portanto|por isso|mas)\b|\bmas\b|[()]"
 
 SILENT: Final = (

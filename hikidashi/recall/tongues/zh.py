@@ -124,6 +124,9 @@ MEANS: Final = (
     r"(?:尚未|还没有|没有|并未|未)(?:登录|登入|认证|授权)(?P<more>[^,，。;；]{0,12})",
 )
 
+#: Hands the act over to the person.
+HANDED: Final = r"您自己|你自己|自行|手动|手動|请您|请你|请在|請您|请手"
+
 CUTS: Final = r"[；;：:（）()]|但是?|不过|不過|然而"
 
 SILENT: Final = (
