@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from hikidashi.drawer import person
 from hikidashi.testing import forbid_real_requests
@@ -69,6 +70,9 @@ def _guard(event: str, args: tuple[Any, ...]) -> None:
         raise RuntimeError(f"a test reached the real home: {args[0]}")
 
 
+# Where many tests share a processor, how long one example takes says nothing.
+settings.register_profile("busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy machine")
 _use_memory_disk()
 _scrub_environment()
 forbid_real_requests()

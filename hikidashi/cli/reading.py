@@ -165,8 +165,10 @@ def agreed_to_read(
     """
     if model is None or paused_since(here.connection) is not None:
         return Agreement()
-    if model.failure is not None and paths is None:
-        return Agreement(agreed=yes)  # no question about a price that nobody can be asked to pay
+    if model.failure is not None and paths is None:  # no question about a price that nobody can be asked to pay
+        if yes:  # it is remembered: these sessions are read once the model can be asked
+            only_person(here.settings, "extract", "--yes")
+        return Agreement(agreed=yes)
     expected = price_of(here, paths=paths, since=since, quiet=quiet)
     if not expected.sessions:
         return Agreement()

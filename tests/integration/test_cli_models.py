@@ -247,6 +247,20 @@ def test_the_yes_of_an_agent_is_no_yes(older: Path, home: Path, monkeypatch: pyt
         assert fake.requests
 
 
+def test_the_yes_of_an_agent_is_none_while_the_key_is_missing_either(
+    older: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be remembered, and the sessions read once the key is there."""
+    with reading(honest, 'api_key_variable = "MY_KEY"') as fake:
+        with monkeypatch.context() as agent:
+            agent.setenv("CLAUDECODE", "1")
+            assert extract(older, "--yes").code == 14
+            assert extract(older).code == 0
+        monkeypatch.setenv("MY_KEY", "the-key-of-the-user")
+        assert extract(older).code == 0
+        assert fake.requests == []
+
+
 def test_programs_are_told_what_it_would_cost(older: Path) -> None:
     with reading():
         expected = extract(older, "--json").json["expected_cost"]
