@@ -23,7 +23,9 @@ import pytest
 
 from hikidashi.testing import FakeMessages, call, say
 from hikidashi.testing.turns import TurnLike
+from tests.acceptance import fake_responses as responses
 from tests.acceptance.test_real_claude_code import Scripted
+from tests.acceptance.test_real_codex import configure, session
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.timeout(180)]
 
@@ -216,3 +218,42 @@ def test_the_person_decides_in_claude_codes_dialog(
     assert len(hikidashi_json("candidates", cwd=project)["candidates"]) == (outcome == "waiting")
     if outcome == "written":
         assert facts["deploy:harbour"]["trust"] == "user"
+
+
+def named(body: dict[str, Any], name: str) -> tuple[str, dict[str, Any]]:
+    """How this version of Codex calls a tool of ours: its name, and where there is one its namespace."""
+    for tool in body["tools"]:
+        if tool.get("name", "").endswith(f"hikidashi__{name}"):
+            return tool["name"], {}
+        if tool.get("type") == "namespace" and "hikidashi" in tool["name"]:
+            return name, {"namespace": tool["name"]}
+    raise AssertionError(f"{name} is not offered: {[tool.get('name') for tool in body['tools']]}")
+
+
+def test_codex_calls_the_tools(codex: str, home: Path, project: Path, hikidashi_json: Callable[..., Any]) -> None:
+    """`codex exec` turns down every question, since nobody is there: the candidate waits."""
+
+    def ask(name: str, arguments: dict[str, Any]) -> Callable[[dict[str, Any]], list[Any]]:
+        return lambda body: [responses.call(named(body, name)[0], arguments) | named(body, name)[1]]
+
+    turns: list[responses.Turn] = [
+        ask("memory_read", {"key": "test:harbor"}),
+        ask("memory_read", {"query": "how long do the harbour's tests take"}),
+        ask("memory_write", WRITE),
+        [responses.say("Done.")],
+    ]
+    started = servers()["mcpServers"]["hikidashi"]
+    extra = (
+        f"[mcp_servers.hikidashi]\ncommand = {json.dumps(started['command'])}\n"
+        f"args = {json.dumps(started['args'])}\nenv = {{ PYTHONPATH = {json.dumps(str(ROOT))} }}\n"
+    )
+    with responses.FakeResponses(turns) as fake:
+        configure(home, fake, extra)
+        session(codex, home, project, "--skip-git-repo-check", "remember it")
+        outputs = [item for item in fake.requests[-1]["input"] if item.get("type") == "function_call_output"]
+    near, read, written = (json.dumps(item["output"]) for item in outputs)
+    assert "test:harbour" in near
+    assert "takes a minute" in read
+    (candidate,) = hikidashi_json("candidates", cwd=project)["candidates"]
+    assert f"approve {candidate['id']}" in written
+    assert [fact["key"] for fact in hikidashi_json("facts", cwd=project)["facts"]] == ["test:harbour"]
