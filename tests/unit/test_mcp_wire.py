@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hikidashi.serve.mcp_tools import TOOLS
 from hikidashi.serve.mcp_wire import Writer, read_lines
@@ -197,3 +199,48 @@ def test_every_tool_says_what_it_takes_gives_and_does() -> None:
             assert schema["additionalProperties"] is False
             assert set(schema["required"]) <= set(schema["properties"])
     assert len(str(TOOLS)) < 9_000, "hosts put this into prompts"
+
+
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+METHODS = (
+    *("initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list", "resources/read"),
+    *("resources/templates/list", "notifications/cancelled", "subscriptions/listen"),
+)
+PARAMS: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.sampled_from([tool["name"] for tool in TOOLS]) | JSON,
+        "arguments": st.fixed_dictionaries({}, optional={"key": JSON, "query": JSON, "scope": JSON, "limit": JSON})
+        | JSON,
+        "uri": st.just("hikidashi:///memory/summary.md") | JSON,
+        "cursor": JSON,
+        "protocolVersion": st.just("2025-11-25") | JSON,
+        "capabilities": st.just({"elicitation": {}}) | JSON,
+        "requestState": JSON,
+        "inputResponses": JSON,
+        "requestId": st.integers(0, 3) | JSON,
+        "_meta": st.just(modern()["_meta"]) | JSON,
+    },
+)
+MESSAGES = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0"), "id": st.integers(0, 3) | st.text(max_size=3), "method": st.sampled_from(METHODS)},
+    optional={"params": PARAMS | JSON},
+)
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(messages=st.lists(MESSAGES, max_size=4), noise=JSON)
+def test_every_request_gets_one_answer_of_its_id_whatever_it_holds(
+    tmp_path: Path, messages: list[dict[str, Any]], noise: object
+) -> None:
+    client = Client(tmp_path)
+    client.say(noise)
+    for message in messages:
+        (answer,) = client.say(message)
+        assert answer["id"] == message["id"]
+        assert ("result" in answer) != ("error" in answer)
+    assert client.request("ping")["result"] == {}
