@@ -62,7 +62,7 @@ def test_a_workspace_of_each_version_opens_and_takes_facts(project: Path, versio
         f"INSERT INTO meta VALUES ('workspace_id', '{workspace.id}')",
         "INSERT INTO meta VALUES ('kept', 'as it was')",
     )
-    assert hikidashi("facts", "--json", cwd=project).json == {"facts": []}
+    assert hikidashi("facts", "--json", cwd=project).json == {"facts": [], "damaged": []}
     ran = hikidashi("write", "k", "text", "--type", "fact", cwd=project)
     assert (ran.code, ran.err) == (0, "")
     assert "text" in hikidashi("read", "k", cwd=project).out
@@ -77,7 +77,7 @@ def test_a_workspace_of_each_version_opens_and_takes_facts(project: Path, versio
 def test_the_users_own_database_of_each_version_opens(project: Path, version: int) -> None:
     global_database().parent.mkdir(parents=True, exist_ok=True)
     make(global_database(), version)
-    assert hikidashi("facts", "--json", cwd=project).json == {"facts": []}
+    assert hikidashi("facts", "--json", cwd=project).json == {"facts": [], "damaged": []}
     assert hikidashi("write", "k", "text", "--type", "fact", "--scope", "global", cwd=project).code == 0
     assert [fact["scope"] for fact in hikidashi("facts", "--json", cwd=project).json["facts"]] == ["global"]
 
