@@ -28,9 +28,10 @@ SELECT count(*) FROM entries WHERE state = 'quarantined'
 -- name: last_run
 SELECT run_id, outcome, report FROM runs ORDER BY rowid DESC LIMIT 1
 
--- How far a transcript was read, whatever host it is of.
+-- How far a transcript was read, whatever host it is of. The table's rows are large, its index is not.
 -- name: read_so_far
-SELECT size, settled FROM watermarks WHERE path = :path LIMIT 1
+SELECT size, settled FROM watermarks
+WHERE rowid IN (SELECT rowid FROM watermarks INDEXED BY sqlite_autoindex_watermarks_1 WHERE path = :path) LIMIT 1
 
 -- name: paused
 SELECT 1 FROM meta WHERE key = 'paused_at' AND value <> ''
