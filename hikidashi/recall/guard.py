@@ -189,7 +189,7 @@ def challenge(
     if found is None:
         return None
     fact, claim, others = found
-    return Challenge(fact, claim, guard_decision.told(fact, claim, others, now=now))
+    return Challenge(fact, claim, guard_decision.told(fact, others, now=now))
 
 
 def _works_here(fact: Fact, machine_id: str) -> bool:

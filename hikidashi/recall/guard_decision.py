@@ -25,6 +25,13 @@ __all__ = ["decide", "told"]
 _OLD_DAYS: Final = 30
 #: Others that are named beside the fact.
 _OTHERS: Final = 3
+#: Facts of one verb, none named, that failed calls and rules are compared with.
+_LOOKED_AT: Final = 8
+
+#: Characters read of a prompt and of a failed call, from the beginning and from the end; failed calls, the last ones.
+_HEAD: Final = 2_000
+_TAIL: Final = 1_000
+_FAILURES: Final = 50
 
 #: What makes a rule a bar to an act: it forbids, or asks for somebody's yes first. Folded.
 _BARS: Final = (
@@ -96,6 +103,8 @@ def decide(
 ) -> tuple[Fact, Claim, list[Fact]] | None:
     """The fact that answers the first claim that has one, and others of the same verb; None when nothing is to be
     raised."""
+    prompt = _ends(prompt)
+    failures = [fold(_ends(failure)) for failure in turn_failures[-_FAILURES:]]
     acts = [claim for claim in claims if claim.verb]
     for claim in acts or claims:
         about = [fact for fact in capabilities if _is_about(fact, claim, prompt)]
@@ -103,13 +112,18 @@ def decide(
         fitting = _of_target(asked, claim, prompt) or _of_target(about, claim, prompt)
         if not fitting or any(raised_as(fact) in raised_before for fact in fitting):
             continue
-        if any(_failed(fact, failure) for fact in fitting for failure in turn_failures):
+        fitting = sorted(fitting, key=_telling, reverse=True)[:_LOOKED_AT]
+        if any(_failed(fact, failure) for fact in fitting for failure in failures):
             continue
         if any(_covers(rule, fact) for fact in fitting for rule in rules):
             continue
-        best, *others = sorted(fitting, key=_telling, reverse=True)
-        return best, claim, others[:_OTHERS]
+        return fitting[0], claim, fitting[1 : _OTHERS + 1]
     return None
+
+
+def _ends(text: str) -> str:
+    """The beginning and the end of a long text."""
+    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
 
 
 def _telling(fact: Fact) -> tuple[bool, float, str]:
@@ -128,23 +142,30 @@ def _is_about(fact: Fact, claim: Claim, prompt: str) -> bool:
 
 def _says_verb(fact: Fact, text: str) -> bool:
     """Whether a text says what a fact is about: the first part of its key, or an alias."""
-    return bool(_said(fact, text))
+    return bool(_said(fact.key.partition(":")[0], fact.aliases, text))
 
 
-def _said(fact: Fact, text: str) -> list[tuple[int, int]]:
-    """Where a text says the first part of a fact's key or an alias: first token and the one behind the last."""
+@lru_cache(maxsize=256)
+def _said(head: str, aliases: tuple[str, ...], text: str) -> list[tuple[int, int]]:
+    """Where a text says the first part of a key or an alias: first token and the one behind the last.
+
+    Facts of one verb have the same aliases, so this is done once for all of them.
+    """
     folded, tokens = _written(text)
+    starts: dict[str, list[int]] = {}
+    for at, token in enumerate(tokens):
+        starts.setdefault(token.written, []).append(at)
     found = []
-    for name in (fact.key.partition(":")[0].replace("-", " "), *fact.aliases):
+    for name in (head.replace("-", " "), *aliases):
         said, words = _written(name)
         if any(token.chunk for token in words):
             if said in folded:
                 found += [(at, at + 1) for at, token in enumerate(tokens) if words[-1].text in token.text]
             continue
-        size = len(words)
-        for at in range(len(tokens) - size + 1) if size else ():
-            if all(token.written == word.written for token, word in zip(tokens[at:], words, strict=False)):
-                found.append((at, at + size))
+        written = [word.written for word in words]
+        for at in starts.get(written[0], ()) if written else ():
+            if [token.written for token in tokens[at : at + len(written)]] == written:
+                found.append((at, at + len(written)))
     return found
 
 
@@ -193,20 +214,25 @@ def _knows(fact: Fact, word: str) -> bool:
 
 def _target_names(fact: Fact) -> set[str]:
     _, _, target = fact.key.partition(":")
-    return {token.text for token in plain_tokens(target)}
+    return {token.text for token in _written(target)[1]}
 
 
 def _asks_for_another(prompt: str, fact: Fact) -> bool:
     """Whether a prompt asks for the act on something else: a name that the fact does not know stands right beside its
     verb, as in "deploy the warehouse" or "warehouse をデプロイ"."""
+    return any(not _knows(fact, name) for name in _names_beside(fact.key.partition(":")[0], fact.aliases, prompt))
+
+
+@lru_cache(maxsize=256)
+def _names_beside(head: str, aliases: tuple[str, ...], prompt: str) -> frozenset[str]:
+    """What stands right beside a verb in a prompt and may be a name."""
     tokens = _written(prompt)[1]
-    for begin, end in _said(fact, prompt):
-        behind = next((token for token in tokens[end:] if token.written not in _ARTICLES), None)
+    found = set()
+    for begin, end in _said(head, aliases, prompt):
+        behind = next((token for token in tokens[end : end + 4] if token.written not in _ARTICLES), None)
         before = tokens[begin - 1] if begin and tokens[begin].chunk else None
-        for token in (behind, before):
-            if token and not token.chunk and not _knows(fact, token.text) and _may_be_name(token):
-                return True
-    return False
+        found |= {token for token in (behind, before) if token and not token.chunk}
+    return frozenset(token.text for token in found if _may_be_name(token))
 
 
 def _may_be_name(token: Token) -> bool:
@@ -216,14 +242,13 @@ def _may_be_name(token: Token) -> bool:
 
 
 def _failed(fact: Fact, failure: str) -> bool:
-    """Whether a failed call of this turn is one of the fact's verb: by its words, its target, or a step of the body."""
-    folded = fold(failure)
+    """Whether a failed call (folded) is one of the fact's verb: by its words, its target, or a step of the body."""
     verb = fact.key.partition(":")[0]
-    if any(word in folded for word in _CALLS.get(verb, (verb,))):
+    if any(word in failure for word in _CALLS.get(verb, (verb,))):
         return True
-    if any(len(name) > 2 and name in folded for name in _target_names(fact)):
+    if any(len(name) > 2 and name in failure for name in _target_names(fact)):
         return True
-    return any(step in folded for step in _steps(fact.body))
+    return any(step in failure for step in _steps(fact.body))
 
 
 def _steps(body: str) -> list[str]:
@@ -243,10 +268,10 @@ def _covers(rule: Fact | Note, fact: Fact) -> bool:
         return False
     if _says_verb(fact, rule.body):
         return True
-    return bool(_target_names(fact) & {token.text for token in plain_tokens(rule.body)})
+    return bool(_target_names(fact) & {token.text for token in _written(rule.body)[1]})
 
 
-def told(fact: Fact, claim: Claim, others: Sequence[Fact], *, now: datetime) -> str:
+def told(fact: Fact, others: Sequence[Fact], *, now: datetime) -> str:
     """What the agent is told: what is on record, its proof and age, its check; then to correct the answer."""
     at = fact.last_verified or _seen_at(fact)
     days = max((now - parse_time(at)).days, 0)

@@ -193,3 +193,20 @@ def test_a_decomposed_text_is_read_as_its_composed_form() -> None:
 
     for message in ("デプロイできません。", "배포할 수 없습니다.", "Je ne peux pas déployer."):
         assert [claim.verb for claim in inability(unicodedata.normalize("NFD", message))] == ["deploy"]
+
+
+def test_a_large_drawer_many_rules_and_a_long_prompt_are_answered_at_once() -> None:
+    """A host waits for a hook: 1,000 capabilities, 200 rules, a pasted prompt and 100 long failed calls."""
+    import time
+
+    capabilities = [fact(f"{verb}:svc{number}") for verb in ("deploy", "test") for number in range(500)]
+    begun = time.process_time()
+    found = raised(
+        "There are no AWS credentials here.",
+        prompt=f"deploy it\n{'lorem ipsum ' * 100_000}",
+        capabilities=capabilities,
+        rules=[rule(f"Never use tabs in file {number}") for number in range(200)],
+        turn_failures=["ruff check . " * 1_000] * 100,
+    )
+    assert found is not None
+    assert time.process_time() - begun < 2  # 0.15 s here
