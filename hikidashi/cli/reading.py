@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from hikidashi.cli.context import Opened, only_person
 from hikidashi.cli.output import amount, confirmed, note, say, working
-from hikidashi.config.engine import resolve_engine
+from hikidashi.config.engine import loosened_by_environment, resolve_engine
 from hikidashi.config.folders import shown
 from hikidashi.config.settings import Settings, user_file
 from hikidashi.drawer.person import find_agent
@@ -69,8 +69,8 @@ def model_in_use(here: Opened, engine: str | None = None) -> Iterator[ModelInUse
     from hikidashi.model.ledger import make_meter
 
     run_id = random_ulid(now())
-    if _chosen_by_an_agent(here.settings):
-        yield ModelInUse(asker=Unavailable(_not_here(here.settings)), run_id=run_id)
+    if loosened := _chosen_by_an_agent(here.settings):
+        yield ModelInUse(asker=Unavailable(_not_here(here.settings, loosened)), run_id=run_id)
         return
     try:
         endpoint = make_endpoint(here.settings)
@@ -81,21 +81,21 @@ def model_in_use(here: Opened, engine: str | None = None) -> Iterator[ModelInUse
         yield ModelInUse(asker=client, run_id=run_id)
 
 
-def _chosen_by_an_agent(settings: Settings) -> bool:
-    """Whether the server is one that the environment of an agent, or of a background run that it started, names.
+def _chosen_by_an_agent(settings: Settings) -> str:
+    """The setting of a model that the environment of an agent, or of a background run that it started, loosens; ''.
 
-    A host takes variables from a project's own files, which come with a clone, and sessions would be sent there.
+    A host takes variables from a project's own files, which come with a clone: sessions would be sent to a server of
+    theirs, in the name of an account of theirs, or by a model that costs a hundred times as much.
     """
-    named = settings.origin("memory.base_url").startswith("$")
-    return named and find_agent() is not None and not settings.gate.allow_agent
+    return "" if find_agent() is None or settings.gate.allow_agent else loosened_by_environment(settings)
 
 
-def _not_here(settings: Settings) -> ModelFailure:
-    return ModelFailure(
-        f"inside an agent's session no session is sent to a server that the environment names "
-        f"({settings.origin('memory.base_url')}): set memory.base_url in {shown(user_file())}",
-        kind="auth",
-    )
+def _not_here(settings: Settings, name: str) -> ModelFailure:
+    what = "no session is sent to a server that the environment names"
+    if name != "memory.base_url":
+        what = f"no session is read by a model as long as the environment sets {name}"
+    mend = f"set {name} in {shown(user_file())}"
+    return ModelFailure(f"inside an agent's session {what} ({settings.origin(name)}): {mend}", kind="auth")
 
 
 def price_of(

@@ -11,7 +11,7 @@ from typing import Final, Literal, cast
 
 from hikidashi.config.defaults import SETTINGS
 from hikidashi.config.folders import shown
-from hikidashi.config.settings import Settings, expected, user_file
+from hikidashi.config.settings import Settings, expected, load_settings, user_file
 from hikidashi.errors import UsageError
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "EnginePhase",
     "consent",
     "exposed_key",
+    "loosened_by_environment",
     "resolve_engine",
 ]
 
@@ -50,6 +51,26 @@ class EngineChoice:
 def consent(settings: Settings) -> str:
     """The first of `CONSENTS` that is set; '' when none is."""
     return next((name for name in CONSENTS if _text(settings, name)), "")
+
+
+#: Whom the sessions go to, in whose name, and what reads them.
+_WHO_READS: Final = ("memory.base_url", "memory.api_key", "memory.extraction_model")
+#: What it may cost.
+_HOW_MUCH: Final = ("memory.day_usd", "memory.day_tokens", "worker.day_tokens", "worker.run_tokens")
+
+
+def loosened_by_environment(settings: Settings) -> str:
+    """The first setting by which the environment sends sessions elsewhere or spends more than the user's own file says;
+    '' for none. What it only forbids or lowers is none.
+
+    Raises `BadSettings` for a user's file that is wrong.
+    """
+    own = load_settings(None, environ={})
+    chosen = [name for name in _WHO_READS if settings.get(name) != own.get(name)]
+    chosen += [name for name in _HOW_MUCH if settings.get(name) > own.get(name)]
+    chosen += ["memory.engine"] if own.memory.engine == "rules" != settings.memory.engine else []
+    chosen += ["memory.local_only"] if own.memory.local_only and not settings.memory.local_only else []
+    return next((name for name in chosen if settings.origin(name).startswith("$")), "")
 
 
 def exposed_key(settings: Settings) -> str:

@@ -74,3 +74,55 @@ def test_an_agent_s_environment_sends_no_session_anywhere(
         user_file().write_text(f'[memory]\nbase_url = "{fake.url}"\n')
         assert hikidashi("extract", "--no-consolidate", "--json", cwd=project).json["model"]["message"] == ""
         assert fake.calls
+
+
+LOOSER = {
+    "MEMORY_API_KEY": ("", "a-key-of-theirs"),
+    "MEMORY_EXTRACTION_MODEL": ("", "claude-fable-5-1"),
+    "MEMORY_DAY_USD": ("", "1000"),
+    "MEMORY_DAY_TOKENS": ("", "900000000"),
+    "WORKER_RUN_TOKENS": ("", "900000000"),
+    "WORKER_DAY_TOKENS": ("", "900000000"),
+    "MEMORY_ENGINE": ('engine = "rules"', "auto"),
+    "MEMORY_LOCAL_ONLY": ("local_only = true", "0"),
+}
+
+
+@pytest.mark.parametrize("variable", LOOSER)
+def test_an_agent_s_environment_loosens_nothing_of_a_model(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """Nor has it sessions read in the name of others, by a dearer model, or past the budgets of the user's own file."""
+    line, value = LOOSER[variable]
+    project = tmp_path / "shop"
+    project.mkdir()
+    put_demo_sessions(home, project)
+    assert hikidashi("init", "--yes", cwd=project).code == 0
+    with FakeMessages([], then=turn(say('{"activities": [], "facts": []}'))) as fake:
+        user_file().parent.mkdir(parents=True, exist_ok=True)
+        user_file().write_text(f'[memory]\nbase_url = "{fake.url}"\n{line}\n')
+        monkeypatch.setenv(f"HIKIDASHI_{variable}", value)
+        with monkeypatch.context() as agent:
+            agent.setenv("CLAUDECODE", "1")
+            ran = hikidashi("extract", "--no-consolidate", "--json", cwd=project)
+            assert f"$HIKIDASHI_{variable}" in ran.json["model"]["message"]
+            assert fake.calls == []
+        ran = hikidashi("extract", "--no-consolidate", "--json", cwd=project)  # a person's own environment
+        assert f"$HIKIDASHI_{variable}" not in ran.json["model"]["message"]
+
+
+def test_an_agent_s_environment_may_forbid_and_lower(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "shop"
+    project.mkdir()
+    put_demo_sessions(home, project)
+    assert hikidashi("init", "--yes", cwd=project).code == 0
+    with FakeMessages([], then=turn(say('{"activities": [], "facts": []}'))) as fake:
+        user_file().parent.mkdir(parents=True, exist_ok=True)
+        user_file().write_text(f'[memory]\nbase_url = "{fake.url}"\nday_usd = 5.0\n')
+        for name, value in {"DAY_USD": "4.0", "LOCAL_ONLY": "1", "ENGINE": "anthropic", "ATTEMPTS": "1"}.items():
+            monkeypatch.setenv(f"HIKIDASHI_MEMORY_{name}", value)
+        monkeypatch.setenv("CLAUDECODE", "1")
+        assert hikidashi("extract", "--no-consolidate", "--json", cwd=project).json["model"]["message"] == ""
+        assert fake.calls
