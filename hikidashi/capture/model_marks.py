@@ -22,6 +22,10 @@ __all__ = ["ModelMark", "mark_to_resume"]
 _SQL: Final = queries("model_reading")
 
 
+#: No chunk has more pieces.
+_MOST_PIECES: Final = 1_000_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelMark:
     """One row of `model_marks`."""
@@ -71,7 +75,7 @@ class ModelMark:
             mtime_ns=row["mtime_ns"],
             settled=bool(row["settled"]),
             passed=bool(row["passed"]),
-            plan=tuple(json.loads(row["plan"])),
+            plan=_plan(row["plan"]),
             failures=row["failures"],
         )
 
@@ -105,6 +109,16 @@ class ModelMark:
     def is_current(self, file: SessionFile) -> bool:
         """Whether nothing was written to the file since it was looked through."""
         return (self.size, self.mtime_ns) == (file.size, file.mtime_ns)
+
+
+def _plan(text: str) -> tuple[int, ...]:
+    """The plan as it was saved; () where it is damaged: it saves requests, and nothing is lost without it."""
+    try:
+        plan = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return ()
+    sound = isinstance(plan, list) and all(isinstance(size, int) and 0 < size <= _MOST_PIECES for size in plan)
+    return tuple(plan) if sound else ()
 
 
 def mark_to_resume(mark: ModelMark | None, file: SessionFile) -> ModelMark:

@@ -240,7 +240,9 @@ class ExtractionRow:
 def _row(row: sqlite3.Row) -> ExtractionRow:
     try:
         report = json.loads(row["report"])
-    except ValueError as exc:
+        # A row of an earlier version has fewer keys.
+        report = {**ModelReport(run_id=row["run_id"], model=row["model"]).to_dict(), **report}
+    except (TypeError, ValueError, RecursionError) as exc:
         raise CorruptData(
             f"the row of extraction {row['run_id']} in workspace.sqlite is damaged; restore the file from a backup"
         ) from exc

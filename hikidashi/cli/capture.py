@@ -141,6 +141,8 @@ def run_extraction(
     warn(rescan_warning([report.rescanned]))
     if model is not None and model.failure is not None and report.model is not None and not report.model.message:
         report.model.message = str(model.failure)  # nothing was asked, which would have said it
+        if not isinstance(model.failure, ModelFailure):
+            report.model.outcome = "failed:settings"
     return report
 
 

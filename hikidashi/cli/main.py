@@ -134,8 +134,13 @@ def main() -> None:
             "UsageError" if exc.exit_code == UsageError.exit_code else "HikidashiError", _mend(exc), exc.exit_code
         )
     except (KeyboardInterrupt, click.Abort) as exc:
-        stopped = exc.exit_code if isinstance(exc, _AskedToEnd) else _STOPPED_CODE
-        code = _fail("Stopped", "stopped; run the same command again to go on", stopped)
+        code = _stopped(exc)
+    except RuntimeError as exc:
+        # Before Python 3.12 a class whose making is interrupted says this in place of what interrupted it: loading the
+        # SDK makes thousands.
+        if not isinstance(exc.__cause__, KeyboardInterrupt):
+            raise
+        code = _stopped(exc.__cause__)
     except BrokenPipeError:  # the reader (`| head`) went away: end as a pipe's writer does
         code = _PIPE_CODE
     try:
@@ -143,6 +148,11 @@ def main() -> None:
     except OSError:  # said above; the interpreter would flush once more and complain in its own words
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
+
+
+def _stopped(exc: BaseException) -> int:
+    code = exc.exit_code if isinstance(exc, _AskedToEnd) else _STOPPED_CODE
+    return _fail("Stopped", "stopped; run the same command again to go on", code)
 
 
 def _hear_requests_to_end() -> None:

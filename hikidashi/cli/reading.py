@@ -15,7 +15,7 @@ from hikidashi.config.engine import loosened_by_environment, resolve_engine
 from hikidashi.config.folders import shown
 from hikidashi.config.settings import Settings, user_file
 from hikidashi.drawer.person import find_agent
-from hikidashi.errors import ModelFailure, UsageError
+from hikidashi.errors import BadSettings, CorruptData, HikidashiError, ModelFailure, UsageError
 from hikidashi.staging.pause import paused_since
 from hikidashi.times import now
 from hikidashi.ulid import random_ulid
@@ -34,7 +34,7 @@ _CENT: Final = 10_000
 class Unavailable:
     """Stands for a model that cannot be asked: the rules read all the same, and the report says why it did not."""
 
-    failure: ModelFailure
+    failure: HikidashiError
 
     def ask(self, request: Request, *, phase: Phase) -> Answer:
         """Raises the failure."""
@@ -50,7 +50,7 @@ class ModelInUse:
     run_id: str
 
     @property
-    def failure(self) -> ModelFailure | None:
+    def failure(self) -> HikidashiError | None:
         """Why it cannot be asked at all; None when it can."""
         return self.asker.failure if isinstance(self.asker, Unavailable) else None
 
@@ -59,7 +59,8 @@ class ModelInUse:
 def model_in_use(here: Opened, engine: str | None = None) -> Iterator[ModelInUse | None]:
     """The model that reads here; None where the rules read alone. `engine` is the command's `--engine`.
 
-    Raises `BadSettings` for settings that cannot work. A key that is missing is told once something is asked.
+    Raises `BadSettings` for a server or key that cannot work. What else keeps it from being asked (no key, a wrong
+    table of prices, a damaged database of the user's) is told once something is asked: the rules read all the same.
     """
     if resolve_engine(here.settings, "extraction", engine).name == "rules":
         yield None
@@ -77,7 +78,12 @@ def model_in_use(here: Opened, engine: str | None = None) -> Iterator[ModelInUse
     except ModelFailure as exc:
         yield ModelInUse(asker=Unavailable(exc), run_id=run_id)
         return
-    with Client(endpoint, make_meter(here.connection, here.settings, run_id)) as client:
+    try:
+        meter = make_meter(here.connection, here.settings, run_id)
+    except (BadSettings, CorruptData) as exc:
+        yield ModelInUse(asker=Unavailable(exc), run_id=run_id)
+        return
+    with Client(endpoint, meter) as client:
         yield ModelInUse(asker=client, run_id=run_id)
 
 

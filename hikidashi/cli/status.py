@@ -57,6 +57,8 @@ def _show(status: Mapping[str, Any]) -> None:
         note(f"{path} is read-only to runs until it is mended: {message}")
     for line in status["prompts"]["notices"]:
         note(line)
+    if status["extraction"]["damaged"]:
+        note(status["extraction"]["damaged"])
     if status["extraction"]["exposed_key"]:
         note(status["extraction"]["exposed_key"])
     if status["unfinished_publication"] and not (status["claim"] and status["claim"]["alive"]):

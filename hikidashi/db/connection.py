@@ -190,6 +190,8 @@ def connect(path: Path, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connec
 
 def read_only(path: Path | str, *, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
     """Open an existing database for reading. Raises as `database_errors` says; a missing file is `CorruptData`."""
+    if os.path.isdir(path):  # noqa: PTH112
+        raise CorruptData(f"{path} is a folder where the database belongs; {_anew(path)}")
     if not os.path.isfile(path):  # noqa: PTH113
         raise CorruptData(f"{path} is missing; run `hikidashi trust` to make a new one")
     with database_errors(path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +35,7 @@ def users_database() -> Iterator[sqlite3.Connection]:
 @contextlib.contextmanager
 def users_database_if_there() -> Iterator[sqlite3.Connection | None]:
     """The same; None when there is none yet."""
-    if not _path().is_file():
+    if not os.path.lexists(_path()):
         yield None
         return
     with users_database() as connection:
@@ -48,7 +49,7 @@ def existing_users_database() -> Iterator[sqlite3.Connection | None]:
     Raises `CorruptData` for one of a newer version.
     """
     path = _path()
-    if not path.is_file():
+    if not os.path.lexists(path):
         yield None
         return
     with contextlib.closing(read_only(path)) as connection:

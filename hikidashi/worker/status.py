@@ -14,7 +14,7 @@ from hikidashi.config.workspace import Workspace
 from hikidashi.db.network import network_kind
 from hikidashi.drawer.candidates import DamagedCandidate, waiting
 from hikidashi.drawer.reading import count_facts
-from hikidashi.errors import BadSettings, ModelFailure
+from hikidashi.errors import BadSettings, CorruptData, ModelFailure
 from hikidashi.model.cost import recent_spend
 from hikidashi.model.endpoint import make_endpoint
 from hikidashi.model.prompt_files import prompt_sources
@@ -82,7 +82,11 @@ def workspace_status(
 def _extraction(connection: sqlite3.Connection, settings: Settings) -> dict[str, Any]:
     """Who reads sessions, why, what stands in the way, and how the last reading by a model ended."""
     reader = resolve_engine(settings, "extraction")
-    last = last_extraction(connection)
+    last, damaged = None, None
+    try:
+        last = last_extraction(connection)
+    except CorruptData as exc:  # of all that status tells, only this is not known
+        damaged = str(exc)
     trouble = None
     if reader.name != "rules":
         try:
@@ -97,6 +101,7 @@ def _extraction(connection: sqlite3.Connection, settings: Settings) -> dict[str,
         "exposed_key": exposed_key(settings) or None,
         "withheld": withheld_count(connection),
         "last": None if last is None else last.to_dict(),
+        "damaged": damaged,
     }
 
 

@@ -80,7 +80,9 @@ def test_the_json_of_every_command_has_its_keys(project: Path) -> None:
     assert made["extracted"] is None  # nobody said yes
     new = _json("status", cwd=project, keys=STATUS)
     assert set(new["staging"]) == STAGING
-    assert set(new["extraction"]) == {"engine", "reason", "model", "trouble", "exposed_key", "withheld", "last"}
+    assert set(new["extraction"]) == {
+        "engine", "reason", "model", "trouble", "exposed_key", "withheld", "last", "damaged"
+    }  # fmt: skip
     assert set(new["models"]) == MODELS
     assert [set(budget) for budget in new["models"]["budgets"]] == [BUDGET] * 3
     cost = _json("cost", cwd=project, keys=COST)
