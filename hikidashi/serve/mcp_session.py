@@ -132,7 +132,7 @@ class Session:
     def _request(self, number: Any, method: str, params: dict[str, Any]) -> Request:
         meta = params.get("_meta")
         modern = method == "server/discover" or (isinstance(meta, dict) and _VERSION_KEY in meta)
-        if not modern or method == "initialize":
+        if not modern or (method == "initialize" and "protocolVersion" in params):
             return Request(id=number, method=method, params=params, modern=False, may_ask=self._may_ask)
         if not isinstance(meta, dict) or not isinstance(version := meta.get(_VERSION_KEY), str):
             raise RpcError(INVALID_PARAMS, f"params._meta lacks {_VERSION_KEY}")
