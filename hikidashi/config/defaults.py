@@ -30,8 +30,8 @@ MARKER_VARIABLE: Final = "HIKIDASHI_WORKER"
 
 #: Variables that are no settings, and what they do.
 OTHER_VARIABLES: Final = {
-    "HIKIDASHI_DISABLE": "Set to anything but `0`, hooks do nothing, the MCP server offers nothing and no consolidation "
-    "starts by itself; commands still work.",
+    "HIKIDASHI_DISABLE": "Set to anything but `0`, hooks do nothing, the MCP server offers nothing and no "
+    "consolidation starts by itself; commands still work.",
     MARKER_VARIABLE: "Set by Hikidashi for the processes it starts; there is no need to set it.",
 }
 
