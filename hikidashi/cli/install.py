@@ -15,6 +15,7 @@ from hikidashi.errors import NoWorkspace
 from hikidashi.hosts.host_file import Change
 from hikidashi.hosts.install import HostName, Installation, Scope, Via, install, uninstall
 from hikidashi.hosts.program import Program
+from hikidashi.hosts.registered import elsewhere
 
 __all__ = ["install_command", "uninstall_command"]
 
@@ -46,17 +47,19 @@ def install_command(
     Hikidashi has moved: the paths are put right, and nothing is registered twice. Sessions that run go on as they are.
     """
     only_person(load_settings(None), "install", host)
+    root = _root(scope)
     done = install(
         host,
         scope=scope,
         via=via,
-        root=_root(scope),
+        root=root,
         program=Program(),
         statusline=statusline,
         claude=program,
     )
+    others = elsewhere(done, root)
     if as_json:
-        emit_json(done.to_dict())
+        emit_json({**done.to_dict(), "elsewhere": list(map(str, others))})
         return
     say(f"{_NAMES[host]} runs Hikidashi's hooks from its next session on, in workspaces only.", "bold")
     rows = [("hooks", ", ".join(done.hooks)), ("server", "registered" if done.server else "not in this version")]
@@ -65,6 +68,8 @@ def install_command(
     table(("", ""), [*rows, *_files(done)])
     if statusline and not done.statusline:
         note("another status line is set, and stays; `hikidashi statusline` prints ours, for your own")
+    for file in others:
+        note(f"{file} registers Hikidashi too, so it runs twice: `hikidashi uninstall {host}`, with the other --scope")
     if host == "codex":
         note("Codex runs a new hook only once you trust it: start `codex`, type /hooks, look at them, and trust them")
     say(f"Check it with: `hikidashi doctor`. Take it out with: `hikidashi uninstall {host}`")
@@ -81,15 +86,19 @@ def uninstall_command(host: HostName, scope: Scope, program: str | None, as_json
     A file that nobody changed since gets back the bytes that it had. Your workspaces, facts and records stay.
     """
     only_person(load_settings(None), "uninstall", host)
-    done = uninstall(host, scope=scope, root=_root(scope), claude=program)
+    root = _root(scope)
+    done = uninstall(host, scope=scope, root=root, claude=program)
+    others = elsewhere(done, root)
     if as_json:
-        emit_json(done.to_dict())
+        emit_json({**done.to_dict(), "elsewhere": list(map(str, others))})
         return
     if done.plugin or any(change.changed for change in done.files):
-        say(f"{_NAMES[host]} does not run Hikidashi any more. Workspaces, facts and records stay.", "bold")
+        say(f"Taken out of {_NAMES[host]}'s settings. Workspaces, facts and records stay.", "bold")
         table(("", ""), _files(done))
     else:
         say(f"Nothing of Hikidashi was in {_NAMES[host]}'s settings ({scope}).", "bold")
+    for file in others:
+        note(f"{file} still registers Hikidashi: run it again with the other --scope")
 
 
 def _root(scope: Scope) -> Path | None:

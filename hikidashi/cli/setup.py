@@ -28,6 +28,7 @@ from hikidashi.cli.prompts import trust_prompts
 from hikidashi.cli.reading import Agreement, agreed_to_read, expected_text, model_in_use, price_of
 from hikidashi.config.settings import load_settings
 from hikidashi.errors import UsageError
+from hikidashi.hosts.registered import look_around
 from hikidashi.times import now
 from hikidashi.worker.adopt import TrustReport, found_workspace, preview_trust, trust_workspace
 
@@ -81,6 +82,8 @@ def init_command(shared: bool, use_key: bool | None, yes: bool, as_json: bool) -
         say("Nothing was extracted. When you want it: `hikidashi extract`, then `hikidashi consolidate`.")
     else:
         say("Next: work with your agent here, then `hikidashi extract`. See it first: `hikidashi demo`.")
+    if not look_around(workspace.root).ours:
+        say("To have your agent's sessions given what you approve: `hikidashi install claude-code` (or codex).")
 
 
 def _price(here: Opened, since: datetime) -> str:

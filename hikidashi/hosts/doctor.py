@@ -23,7 +23,7 @@ from hikidashi.hosts.claude_files import slug_prefixes
 from hikidashi.hosts.install import HostName, places
 from hikidashi.hosts.program import EVENTS, Program
 from hikidashi.hosts.registered import Look, Registered, look_around
-from hikidashi.hosts.trial import made_up_workspace, try_hook, try_server
+from hikidashi.hosts.trial import made_up_workspace, try_hook, try_server, version_of
 
 __all__ = ["Finding", "State", "examine", "stale"]
 
@@ -33,6 +33,8 @@ State = Literal["ok", "note", "trouble"]
 _SLOW_SECONDS: Final = 1.0
 
 _HOSTS: Final[dict[HostName, str]] = {"claude-code": "Claude Code", "codex": "Codex"}
+
+_PROGRAMS: Final[dict[HostName, str]] = {"claude-code": "claude", "codex": "codex"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,7 @@ def examine(folder: Path, program: Program, *, environ: Mapping[str, str] = os.e
         findings.append(note("switch", "HIKIDASHI_DISABLE is set: hooks do nothing", "unset it"))
     root = workspace.root if workspace else None
     look = look_around(root)
+    findings += _hosts_themselves(look)
     findings += _of_files(look)
     findings += _of_hooks(look, program)
     findings += _of_servers(look, program, root or folder)
@@ -160,6 +163,20 @@ def _permissions(folders: list[Path]) -> Iterator[Finding]:
         yield note("permissions", f"others can look into {shown(folder)}", f"run `chmod 700 {shown(folder)}`")
     if not open_ones:
         yield ok("permissions", "the folders are writable, and yours alone")
+
+
+def _hosts_themselves(look: Look) -> Iterator[Finding]:
+    for host, name in _HOSTS.items():
+        found = version_of(_PROGRAMS[host])
+        if found is None:
+            if any(one.host == host for one in look.ours):
+                yield note(
+                    "host", f"{name} is registered with, and not on the PATH", "no matter, if it starts elsewhere"
+                )
+        elif found[1].problem:
+            yield trouble("host", f"{found[0]}: {found[1].problem}", f"reinstall {name}")
+        else:
+            yield ok("host", f"{name} {found[1].tools[0]} ({found[0]})")
 
 
 def _of_files(look: Look) -> Iterator[Finding]:

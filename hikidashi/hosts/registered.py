@@ -16,11 +16,11 @@ from hikidashi.hosts.claude_plugin import PLUGIN
 from hikidashi.hosts.codex_settings import our_server
 from hikidashi.hosts.hook_settings import our_hooks
 from hikidashi.hosts.host_file import read_text
-from hikidashi.hosts.install import HostName, places
+from hikidashi.hosts.install import HostName, Installation, places
 from hikidashi.hosts.json_text import value_at
 from hikidashi.hosts.program import NAME, words_of
 
-__all__ = ["Look", "Registered", "look_around"]
+__all__ = ["Look", "Registered", "elsewhere", "look_around"]
 
 #: Names by which other memory programs are known in hosts' settings (hooks, servers, plugins).
 _OTHERS: Final = re.compile(
@@ -80,6 +80,14 @@ def look_around(root: Path | None) -> Look:
         _look_at(look, "codex", where.hooks, everywhere=everywhere)
         _look_at_codex(look, where.servers, everywhere=everywhere)
     return look
+
+
+def elsewhere(done: Installation, root: Path | None) -> list[Path]:
+    """Files of the host that register ours beside those of an installation (or of what was taken out)."""
+    here = {os.path.realpath(change.path) for change in done.files}
+    files = dict.fromkeys(one.file for one in look_around(root).ours if one.host == done.host)
+    other = [file for file in files if os.path.realpath(file) not in here]
+    return [file for file in other if not (done.via == "plugin" and "plugins" in file.parts)]
 
 
 def _text(look: Look, path: Path) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import tempfile
 import time
@@ -16,10 +17,10 @@ from typing import Any, Final
 
 from hikidashi.hosts.program import Program
 
-__all__ = ["Outcome", "made_up_workspace", "try_hook", "try_server"]
+__all__ = ["Outcome", "made_up_workspace", "try_hook", "try_server", "version_of"]
 
 _SECONDS: Final = 20.0
-_KEPT: Final = ("PATH", "LANG", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "PYTHONPATH")
+_KEPT: Final = ("PATH", "LANG", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +111,21 @@ def try_server(words: Sequence[str], folder: Path) -> Outcome:
     listed = answers.get(2)
     tools = listed.get("tools", []) if isinstance(listed, dict) else []
     return Outcome(problem="", seconds=seconds, tools=tuple(str(tool.get("name")) for tool in tools))
+
+
+def version_of(name: str) -> tuple[str, Outcome] | None:
+    """Where a host's program is and what `--version` says, in `tools`; None where it is not on the PATH."""
+    found = shutil.which(name)
+    if found is None:
+        return None
+    done = _ran([found, "--version"], Path(found).parent, os.environ, b"")
+    if isinstance(done, str):
+        return found, Outcome(problem=done)
+    return found, Outcome(problem=_said_wrong(done) if done.returncode else "", tools=(_line(done.stdout),))
+
+
+def _line(data: bytes) -> str:
+    return " ".join(data.decode("utf-8", "replace").split())[:80]
 
 
 def _split(words: Sequence[str]) -> list[str]:

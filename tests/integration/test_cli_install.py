@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hikidashi.atomic import Step, observed
 from hikidashi.hosts.program import EVENTS, Program
 from hikidashi.serve import host_event
 from tests.support.command import hikidashi
@@ -61,7 +64,7 @@ def test_the_events_are_those_that_the_hook_answers() -> None:
 def test_foreign_settings_keep_their_bytes_and_the_way_back_is_exact(claude_home: Path, tmp_path: Path) -> None:
     before = _foreign(claude_home)
     done = _good("install", "claude-code", cwd=tmp_path)
-    assert set(done) == {"host", "scope", "via", "files", "hooks", "server", "statusline", "plugin"}
+    assert set(done) == {"host", "scope", "via", "files", "hooks", "server", "statusline", "plugin", "elsewhere"}
     assert [set(one) for one in done["files"]] == [{"path", "changed", "backup"}] * 2
     for name, one in zip((".claude/settings.json", ".claude.json"), done["files"], strict=True):
         backup = Path(one["backup"])
@@ -130,6 +133,10 @@ def test_a_project_s_hooks_stand_in_its_local_settings_only(claude_home: Path, p
     assert (claude_home / ".claude" / "settings.json").read_bytes() == SETTINGS.encode()
     servers = json.loads((claude_home / ".claude.json").read_bytes())
     assert "hikidashi" in servers["projects"][os.path.realpath(project)]["mcpServers"]
+    assert _good("install", "claude-code", cwd=project)["elsewhere"] == [
+        str(Path(os.path.realpath(project)) / ".claude" / "settings.local.json")
+    ]
+    assert "still registers Hikidashi" in hikidashi("uninstall", "claude-code", cwd=project).out
     below = project / "src"
     below.mkdir()
     _good("uninstall", "claude-code", "--scope", "project", cwd=below)
@@ -229,6 +236,12 @@ def test_what_does_not_fit_is_said_in_one_line(
     assert _foreign(home) == {}
 
 
+def test_init_says_how_until_it_is_done(home: Path, tmp_path: Path) -> None:
+    assert "hikidashi install claude-code" in hikidashi("init", cwd=tmp_path).out
+    _good("install", "codex", cwd=tmp_path)
+    assert "hikidashi install" not in hikidashi("init", cwd=tmp_path).out
+
+
 def test_a_status_line_is_set_where_there_is_none(claude_home: Path, tmp_path: Path) -> None:
     path = claude_home / ".claude" / "settings.json"
     assert _good("install", "claude-code", "--statusline", cwd=tmp_path)["statusline"]
@@ -240,6 +253,31 @@ def test_a_status_line_is_set_where_there_is_none(claude_home: Path, tmp_path: P
     assert "another status line is set" in hikidashi("install", "claude-code", "--statusline", cwd=tmp_path).out
     _good("uninstall", "claude-code", cwd=tmp_path)
     assert path.read_text() == '{"statusLine": {"type": "command", "command": "mine"}}'
+
+
+def test_a_disk_that_refuses_leaves_each_file_old_or_new(claude_home: Path, tmp_path: Path) -> None:
+    names = (".claude/settings.json", ".claude.json")
+    old = {name: (claude_home / name).read_bytes() for name in names}
+    _good("install", "claude-code", cwd=tmp_path)
+    new = {name: (claude_home / name).read_bytes() for name in names}
+    for command, wanted in (("uninstall", old), ("install", new)):
+        for refused in range(100):
+            steps = iter(range(1000))
+
+            def refuse(step: Step, path: Path, *, steps: Iterator[int] = steps, refused: int = refused) -> None:
+                if next(steps) == refused:
+                    raise OSError(errno.ENOSPC, "no space")
+
+            with observed(refuse):
+                ran = hikidashi(command, "claude-code", cwd=tmp_path)
+            for name in names:
+                assert (claude_home / name).read_bytes() in (old[name], new[name])
+            if ran.code == 0:
+                break
+            assert (ran.code, ran.err.count("\n")) == (12, 1)
+        assert ran.code == 0
+        assert refused > 4
+        assert {name: (claude_home / name).read_bytes() for name in names} == wanted
 
 
 def _findings(cwd: Path, *, code: int = 0) -> dict[tuple[str, str], str]:
@@ -304,6 +342,18 @@ def test_the_doctor_sees_switches_doubles_and_neighbours(
     assert "a memory of its own here, 1 file" in found["neighbours", "note"]
     assert "HIKIDASHI_DISABLE is set" in found["switch", "note"]
     assert "paused since" in found["switch", "note"]
+
+
+def test_the_doctor_asks_the_hosts_for_their_version(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, does in (("claude", "echo '2.1.197 (Claude Code)'"), ("codex", "echo broken >&2; exit 3")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    found = _findings(tmp_path, code=1)
+    assert "Claude Code 2.1.197 (Claude Code)" in found["host", "ok"]
+    assert "exit code 3: broken" in found["host", "trouble"]
 
 
 def test_the_doctor_looks_outside_a_workspace_and_at_broken_files(home: Path, tmp_path: Path) -> None:
