@@ -213,3 +213,19 @@ def test_a_command_of_the_real_agent_is_refused_and_leaves_a_candidate(
     assert "Codex runs it (it runs this process); it waits as candidate" in second
     (found,) = candidates(command, project).values()
     assert (found["key"], found["trust"]) == ("port", "assistant")
+
+
+def test_a_wrong_claim_is_sent_back_once(codex: str, home: Path, project: Path, command: Commands) -> None:
+    hooked(home)
+    body, aliases = "Deploy the shop with `make deploy`", ["deploy", "デプロイ"]
+    fact = {"key": KEY, "type": "capability", "body": body, "scope": "workspace", "aliases": aliases}
+    (home / "fact.jsonl").write_text(json.dumps(fact) + "\n")
+    command("import", str(home / "fact.jsonl"), cwd=project)
+    claim = "I cannot deploy, I have no credentials."
+    with FakeResponses([[say(claim)], [say("I checked: it works.")]]) as fake:
+        configure(home, fake)
+        said = session(codex, home, project, "deploy the shop")
+    assert not re.search(r"hook: \w+ Failed", said), said
+    first, second = (json.dumps(request["input"]) for request in fake.requests)
+    assert first.count(body) == 1
+    assert KEY in second.partition(claim)[2]
