@@ -41,6 +41,8 @@ def answer(event: HostEvent, send: Callable[[Reply], object], environ: Mapping[s
 
     try:
         with opened(event, place) as here:
+            if here.is_older:
+                return _updated(here)
             reply = _answered(here)
             send(reply)
             for act in reply.after:
@@ -82,6 +84,18 @@ def _answered(here: Here) -> Reply:
     here.save(transcript=here.event.transcript)
     read_later(here)
     return Reply()
+
+
+def _updated(here: Here) -> str:
+    """After an update: the extraction brings the database up to date first. Gives the line for the log."""
+    from hikidashi.serve.ending import read_later
+
+    what = "the workspace's database is of an older version"
+    try:
+        started = read_later(here)
+    except OSError:
+        started = False
+    return f"{what}, and is brought up to date now" if started else f"{what}: run `hikidashi status` once"
 
 
 def _look_for_tails(here: Here) -> None:

@@ -56,6 +56,11 @@ class Here:
         paths: dict[Scope, str] = {"workspace": self.place.database, "global": _global_database()}
         return {scope: paths[scope] for scope in self.drawers}
 
+    @property
+    def is_older(self) -> bool:
+        """Whether the workspace's database was written by an older version: a command brings it up to date."""
+        return _schema(self.drawers["workspace"]) < _known_schema()
+
     def save(self, **values: Any) -> None:
         """Write the session's memory."""
         self.session.save(settings=self.settings.kept, machine=self.machine_id, **values)
@@ -107,10 +112,18 @@ def _global_database() -> str:
     return os.path.join(user_path("data"), GLOBAL_DATABASE)
 
 
+def _known_schema() -> int:
+    """The schema that this version writes (`db.migrations.LATEST`, which takes longer to load)."""
+    return max(int(name[:3]) for name in os.listdir(_MIGRATIONS) if name[:3].isdigit())
+
+
+def _schema(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
 def _reader(path: str) -> sqlite3.Connection:
     connection = read_only(path, busy_seconds=_BUSY_SECONDS)
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    known = max(int(name[:3]) for name in os.listdir(_MIGRATIONS) if name[:3].isdigit())
+    version, known = _schema(connection), _known_schema()
     if version > known:
         connection.close()
         raise CorruptData(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hikidashi.db import migrations
 from tests.support.command import hikidashi, put_demo_sessions
 from tests.support.hooks import Project
 
@@ -138,3 +139,19 @@ def test_uses_that_waited_are_taken_in_by_extract(project: Project) -> None:
         ("fact:workspace:rule:friday",),
     ]
     assert not list(project.workspace.home.glob("*.spool*"))
+
+
+def test_a_database_of_an_older_version_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as older:
+        older.setattr(migrations, "_FILES", migrations._FILES[:4])
+        older.setattr(migrations, "LATEST", 4)
+        project = Project(tmp_path / "old")
+    assert project.query("PRAGMA user_version") == [(4,)]
+    project.workspace.config_file.write_text("")
+    off = project.prompt("deploy it", environ={"HIKIDASHI_CAPTURE_AUTOMATIC": "0"})
+    assert off.err.endswith("run `hikidashi status` once\n")
+    first = project.prompt("deploy it")
+    assert (first.said, "brought up to date now" in first.err) == (None, True)
+    wait_for(lambda: runs(project) >= 1)
+    assert project.query("PRAGMA user_version") == [(migrations.LATEST,)]
+    assert "`deploy:lantern`" in project.prompt("deploy it").context
