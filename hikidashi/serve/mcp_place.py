@@ -17,8 +17,9 @@ from hikidashi.db.connection import connect
 from hikidashi.db.migrations import migrate
 from hikidashi.drawer.places import Drawers
 from hikidashi.drawer.rescan import rescan_if_due
+from hikidashi.serve.given import Session
 
-__all__ = ["Here", "opened_here"]
+__all__ = ["Here", "is_paused", "opened_here"]
 
 #: A call waits so long for another writer; hosts give up on a call after a minute or more.
 _BUSY_SECONDS: Final = 10.0
@@ -48,3 +49,8 @@ def opened_here(folder: Path) -> Iterator[Here]:
                 rescan_if_due(drawer.connection)
             drawers.decay(stale_days=settings.drawer.stale_days, retired_days=settings.drawer.retired_days)
             yield Here(workspace=workspace, settings=settings, drawers=drawers)
+
+
+def is_paused(workspace: Workspace, session_id: str) -> bool:
+    """Whether the person asked that this session is not remembered: then no use is noted, and nothing proposed."""
+    return bool(session_id) and Session(str(workspace.home), session_id).paused

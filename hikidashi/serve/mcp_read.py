@@ -15,7 +15,7 @@ from hikidashi.drawer.seen import note_read
 from hikidashi.drawer.store import Drawer
 from hikidashi.errors import Busy, StorageFailure, UsageError
 from hikidashi.recall.match import search
-from hikidashi.serve.mcp_place import Here, opened_here
+from hikidashi.serve.mcp_place import Here, is_paused, opened_here
 from hikidashi.times import format_time, now
 from hikidashi.usage.events import UseKind, record
 
@@ -41,7 +41,7 @@ def _by_key(here: Here, key: str, scope: Scope | None, session_id: str) -> dict[
     found = here.drawers.find(key, scope)
     if found is not None:
         drawer, fact = found
-        fact = _noted(drawer, fact, "explicit", session_id)
+        fact = _noted(here, drawer, fact, "explicit", session_id)
         note = "It is out of use: the person took it away, or nobody asked for it in long." if _is_out(fact) else ""
         return {"facts": [_form(fact)], "near": [], "note": note}
     keys = [known for drawer in here.drawers.existing(scope) for known in fact_keys(drawer.connection, drawer.scope)]
@@ -64,12 +64,14 @@ def _by_words(here: Here, query: str, scope: Scope | None, limit: int, session_i
         fact = find_fact(drawer.connection, drawer.scope, match.fact.key)
         if fact is not None:  # None: forgotten meanwhile
             named = any(reason.by in _NAMED for reason in match.reasons)
-            facts.append(_form(_noted(drawer, fact, "explicit" if named else "exposure", session_id)))
+            facts.append(_form(_noted(here, drawer, fact, "explicit" if named else "exposure", session_id)))
     return {"facts": facts, "near": [], "note": "" if facts else "No fact meets that."}
 
 
-def _noted(drawer: Drawer, fact: Fact, kind: UseKind, session_id: str) -> Fact:
+def _noted(here: Here, drawer: Drawer, fact: Fact, kind: UseKind, session_id: str) -> Fact:
     """The fact after its use was noted. A disk that takes no note is no reason not to show it."""
+    if is_paused(here.workspace, session_id):
+        return fact
     at = format_time(now())
     with contextlib.suppress(Busy, StorageFailure):
         if kind == "explicit":

@@ -19,6 +19,7 @@ from hikidashi.records.library import Library, load_tree
 from hikidashi.records.record import Record, RecordKind, record_kind
 from hikidashi.records.search import Hit, search_records
 from hikidashi.redact import redact
+from hikidashi.serve.mcp_place import is_paused
 from hikidashi.serve.mcp_wire import INVALID_PARAMS, RpcError
 from hikidashi.times import format_time, now
 from hikidashi.usage.events import UseKind, record
@@ -126,7 +127,7 @@ def _uri(path: str) -> str:
 def _note(workspace: Workspace, kind: UseKind, paths: Iterable[str], *, via: str, session_id: str) -> None:
     """Note the use of records. A database that takes no note is no reason not to show them."""
     subjects = [f"record:{path}" for path in paths]
-    if not subjects:
+    if not subjects or is_paused(workspace, session_id):
         return
     with (
         contextlib.suppress(Busy, StorageFailure, CorruptData),

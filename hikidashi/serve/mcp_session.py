@@ -275,7 +275,7 @@ class Session:
         if name == "memory_write":
             from hikidashi.serve.mcp_write import memory_write
 
-            return memory_write(self._folder, arguments, may_ask=request.may_ask)
+            return memory_write(self._folder, arguments, may_ask=request.may_ask, session_id=session_id)
         if name == "memory_read":
             from hikidashi.serve.mcp_read import memory_read
 

@@ -23,9 +23,9 @@ from hikidashi.drawer.draft import checked
 from hikidashi.drawer.fact import CONFIDENCE, Draft, Fact, Scope
 from hikidashi.drawer.gate import Proposal, propose, sweep
 from hikidashi.drawer.store import Drawer
-from hikidashi.errors import Conflict
+from hikidashi.errors import Conflict, UsageError
 from hikidashi.redact import RULES_VERSION
-from hikidashi.serve.mcp_place import Here, opened_here
+from hikidashi.serve.mcp_place import Here, is_paused, opened_here
 from hikidashi.times import format_time, now
 
 __all__ = ["Question", "answered", "memory_write"]
@@ -68,13 +68,17 @@ class Question:
     result: dict[str, Any]
 
 
-def memory_write(folder: Path, arguments: dict[str, Any], *, may_ask: bool) -> dict[str, Any] | Question:
+def memory_write(
+    folder: Path, arguments: dict[str, Any], *, may_ask: bool, session_id: str = ""
+) -> dict[str, Any] | Question:
     """Propose a fact; gives what became of it, or what to ask the person first.
 
     Raises `SecretRefused`, `UsageError` for what may not be kept, and as `opened_here` does.
     """
     draft = _draft(arguments)
     with opened_here(folder) as here:
+        if is_paused(here.workspace, session_id):
+            raise UsageError("the person asked that this session is not remembered: do not propose anything in it")
         drawer = here.drawers.writable(draft.scope)
         if here.settings.gate.allow_agent:
             drawer.write(completed(draft, drawer.replaced(draft.key)))

@@ -552,6 +552,20 @@ def test_an_untrusted_folder_offers_nothing(project: Path, tmp_path: Path) -> No
     assert (result["isError"], "hikidashi trust" in result["content"][0]["text"]) == (True, True)
 
 
+def test_a_session_that_is_not_to_be_remembered_leaves_nothing(project: Path) -> None:
+    write(project, "crane", "The crane is yellow.")
+    assert hikidashi("pause", "--session", "session-of-the-test", cwd=project).code == 0
+    client = Client(project, asks=True)
+    client.start()
+    assert client.read("memory_read", key="crane")["facts"]
+    assert client.read("memory_read", query="yellow crane")["facts"]
+    assert uses(project, "crane") == []
+    result = client.call("memory_write", **WRITE)
+    assert (result["isError"], waiting(project)) == (True, [])
+    assert hikidashi("resume", "--session", "session-of-the-test", cwd=project).code == 0
+    assert client.call("memory_write", **WRITE)["method"] == "elicitation/create"
+
+
 @pytest.mark.parametrize("variable", ["HIKIDASHI_DISABLE", "HIKIDASHI_WORKER"])
 def test_switched_off_it_offers_nothing(project: Path, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     monkeypatch.setenv(variable, "1")
