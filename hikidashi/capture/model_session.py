@@ -21,7 +21,7 @@ from hikidashi.capture.model_report import PassedOver
 from hikidashi.capture.promoting import Found, bring_before_the_gate
 from hikidashi.capture.withheld import drop_read
 from hikidashi.db.connection import transaction
-from hikidashi.errors import ModelFailure
+from hikidashi.errors import BudgetSpent, ModelFailure
 from hikidashi.hosts.transcript import Event, Host, Position, ReadReport, SessionFile
 from hikidashi.times import format_time
 
@@ -86,6 +86,9 @@ class SessionReading:
             if self._named or self._reader.rests(self._mark.ended_at):
                 self._work_off(self._chunks.rest())
             self._look_through()
+        except (BudgetSpent, ModelFailure):
+            self._keep_keys()
+            raise
         finally:
             self._reader.shown.forget()  # of lines that are not done
 
@@ -224,6 +227,15 @@ class SessionReading:
         self._commit(chunk, None)
 
     # -- what is kept
+
+    def _keep_keys(self) -> None:
+        """The pass ends before a chunk: what stands before it counts as shown, in copies of the session too."""
+        if not self._stands or self._stands[0].keys <= self._committed:
+            return
+        mark, keys = self._at(self._stands[0]), self._stands[0].keys - self._committed
+        with transaction(self._reader.connection):
+            self._save(mark, keys, format_time(self._reader.clock()))
+        self._saved(mark, keys)
 
     def _commit(self, chunk: Chunk, taken: Taken | None) -> None:
         """One transaction with all that came of a chunk; None for one that is passed over."""

@@ -222,3 +222,27 @@ def forget_the_back_off(here: Hall) -> None:
     with users_database() as users:
         users.execute("UPDATE model_standing SET until = since")
         users.commit()
+
+
+def test_what_was_shown_before_a_pass_ended_is_not_shown_again_in_a_copy(tmp_path: Path) -> None:
+    """The session was resumed in another file while the server could not be reached."""
+    session = talk("first", 8, cwd="/home/ann/shop")
+    path, copy = session.write(tmp_path / "first.jsonl"), tmp_path / "copy.jsonl"
+    copy.write_bytes(path.read_bytes())
+    reading = Reading()
+
+    def fails(chunk: Chunk) -> ModelFailure | None:
+        if len(chunk.pieces) > 3:
+            return ModelFailure("too much", kind="content")
+        return ModelFailure("gone", kind="network") if len(reading.answered) == 3 else None
+
+    reading.fails = fails
+    with hall(tmp_path / "shop", HIKIDASHI_CAPTURE_CHUNK_TOKENS="100000") as here:
+        outcomes = [here.read(path, by=reading).outcome]
+        reading.fails = lambda chunk: None if len(reading.answered) < 4 else ModelFailure("gone", kind="network")
+        outcomes.append(here.read(path, by=reading).outcome)
+        assert outcomes == ["failed:network", "failed:network"]
+        reading.fails = lambda chunk: None
+        path.unlink()
+        assert here.read(copy, by=reading).outcome == "done"
+        assert len(reading.shown) == len(set(reading.shown)) == 16
