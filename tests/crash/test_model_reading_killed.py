@@ -160,7 +160,7 @@ def test_five_hundred_chunks_with_failures_in_between(tmp_path: Path, seed: int)
     folder = tmp_path / "sessions"
     for number in range(5):
         session = Session(name=f"s{number}", cwd=SHOP, at=datetime(2026, 3, 1, 8 + number, tzinfo=UTC))
-        for turn in range(300):
+        for turn in range(350):
             session.user(f"session {number}, prompt {turn}: do the next of many things and tell me how it went")
             session.says(f"session {number}, answer {turn}: the next of many things is done, as you wanted it to be")
         session.write(folder / f"{number}.jsonl")
@@ -173,7 +173,7 @@ def test_five_hundred_chunks_with_failures_in_between(tmp_path: Path, seed: int)
         reports = list(until_done(here, folder, reading))
         assert len(reading.asked) > 500
         assert len(reports) > 20
-        assert len(reading.texts) == len(set(reading.texts)) == 5 * 600 - len(poison)
+        assert len(reading.texts) == len(set(reading.texts)) == 5 * 700 - len(poison)
         assert not poison & set(reading.texts)
         named = [line for (line,) in here.rows("SELECT report FROM extractions") if '"why": "it cannot"' in line]
         assert named
