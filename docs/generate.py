@@ -27,6 +27,7 @@ from hikidashi.capture.evidence import VERBS  # noqa: E402
 from hikidashi.capture.tool_rows import toolbox  # noqa: E402
 from hikidashi.cli.inbox import KEYS  # noqa: E402
 from hikidashi.cli.main import COMMANDS, cli  # noqa: E402
+from hikidashi.cli.transfer import WithClaudeMemory  # noqa: E402
 from hikidashi.config.defaults import OTHER_VARIABLES, SETTINGS, Setting  # noqa: E402
 from hikidashi.config.settings import expected  # noqa: E402
 from hikidashi.drawer.person import MARKERS, NO_MARKERS, PROGRAMS  # noqa: E402
@@ -107,6 +108,8 @@ def commands_text() -> str:
         if command is None:
             raise ValueError(f"no command {name}")
         parts.append(_command_text(f"hikidashi {name}", command))
+        if isinstance(command, WithClaudeMemory):
+            parts.append(_command_text(f"hikidashi {name} claude-memory", command.claude_memory()))
     return "\n\n".join(parts)
 
 

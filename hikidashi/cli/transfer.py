@@ -1,12 +1,13 @@
-"""`export` and `import`: facts as JSON lines."""
+"""`export` and `import`: facts as JSON lines; with the word `claude-memory` see `cli.claude_memory`."""
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 import click
 
@@ -21,11 +22,34 @@ from hikidashi.errors import UsageError
 
 __all__ = ["export_command", "import_command"]
 
+_OTHER: Final = "claude-memory"
+
 #: Of a file that is imported: it is checked as a whole, in memory.
 _MAX_BYTES: Final = 256 * 1024 * 1024
 
 
-@click.command("export")
+class WithClaudeMemory(click.Command):
+    """A command that becomes another one, with its own options, where the word `claude-memory` stands."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """The context of the command that is meant. A file of that name is written `./claude-memory`."""
+        words = args[: args.index("--")] if "--" in args else args
+        if _OTHER not in words:
+            return super().make_context(info_name, args, parent, **extra)
+        place = words.index(_OTHER)
+        rest = [*args[:place], *args[place + 1 :]]
+        return self.claude_memory().make_context(f"{info_name} {_OTHER}", rest, parent, **extra)
+
+    def claude_memory(self) -> click.Command:
+        """That other command."""
+        module = importlib.import_module("hikidashi.cli.claude_memory")
+        command: click.Command = getattr(module, f"{self.name}_claude_memory")
+        return command
+
+
+@click.command("export", cls=WithClaudeMemory)
 @click.option(
     "--scope", type=click.Choice(get_args(Scope)), help="Only the workspace's facts, or only your own global ones."
 )
@@ -35,7 +59,7 @@ def export_command(scope: Scope | None, versions: bool, as_json: bool) -> None:
     """Print the facts as JSON lines, retired ones too, sorted by scope and key. The same drawer gives the same bytes.
 
     With --json it is one document with the same content. `hikidashi import` reads the lines; docs/drawer.md explains
-    them.
+    them. `hikidashi export claude-memory` writes into Claude Code's own auto memory instead.
     """
     damaged: list[DamagedFact] = []
     with opened_drawers(scope) as here:
@@ -52,7 +76,7 @@ def export_command(scope: Scope | None, versions: bool, as_json: bool) -> None:
     name_damaged(damaged)
 
 
-@click.command("import")
+@click.command("import", cls=WithClaudeMemory)
 @click.argument("file", metavar="FILE")
 @click.option("--scope", type=click.Choice(get_args(Scope)), help="Put all of them there, whatever the lines say.")
 @json_option
@@ -61,7 +85,8 @@ def import_command(file: str, scope: Scope | None, as_json: bool) -> None:
 
     Every line is checked before anything is written. A fact that is there already with the same content stays as it
     is; another one of the same key is replaced, and kept as a version. Probes do not come in. An import that is cut
-    off goes on where it was when it is run again.
+    off goes on where it was when it is run again. `hikidashi import claude-memory` takes over what Claude Code's own
+    auto memory holds.
     """
     lines = parse_lines(_bytes(file), scope)
     with opened_drawers("global" if lines and all(line.draft.scope == "global" for line in lines) else None) as here:

@@ -23,7 +23,7 @@ from hikidashi.worker.ledger import protect
 from hikidashi.worker.recover import recover
 from hikidashi.worker.tree_files import put
 
-__all__ = ["RestoreReport", "restore"]
+__all__ = ["RestoreReport", "held_claim", "restore"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ def restore(
     text, `Busy` while a run goes.
     """
     name = _record_path(path)
-    with _held(workspace, settings, clock, processes) as held:
+    with held_claim(workspace, settings, clock, processes) as held:
         bench = Bench.open(workspace, connection, clock, checkpoint)
         bench.store.sweep()
         with held.guard():
@@ -95,7 +95,7 @@ def restore(
 
 
 @contextmanager
-def _held(workspace: Workspace, settings: Settings, clock: Clock, processes: Processes) -> Iterator[HeldClaim]:
+def held_claim(workspace: Workspace, settings: Settings, clock: Clock, processes: Processes) -> Iterator[HeldClaim]:
     """The claim, as a run takes it, so that neither works on the other's files."""
     run_id = random_ulid(clock())
     held = take_claim(workspace, run_id, max_seconds=settings.worker.max_seconds, clock=clock, processes=processes)

@@ -11,6 +11,7 @@ import click
 import pytest
 
 from hikidashi.cli.main import COMMANDS, cli
+from hikidashi.cli.transfer import WithClaudeMemory
 from tests.support.command import hikidashi, put_demo_sessions
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +69,12 @@ def _json(*arguments: str, cwd: Path, keys: set[str]) -> Any:
 def _all_commands() -> list[tuple[str, click.Command]]:
     context = click.Context(cli, info_name="hikidashi")
     found = [(name, cli.get_command(context, name)) for name in cli.list_commands(context)]
-    return [(name, command) for name, command in found if command is not None]
+    commands = [(name, command) for name, command in found if command is not None]
+    return commands + [
+        (f"{name} claude-memory", command.claude_memory())
+        for name, command in commands
+        if isinstance(command, WithClaudeMemory)
+    ]
 
 
 def test_the_json_of_every_command_has_its_keys(project: Path) -> None:
@@ -147,8 +153,8 @@ def test_a_status_over_its_thresholds_says_so_to_people_too(project: Path, monke
 def test_every_command_has_help_json_and_a_place_in_the_readme(name: str) -> None:
     command = dict(_all_commands())[name]
     assert command.help, "a docstring is the help"
-    first = COMMANDS[name][1].rstrip(".")
-    assert len(first) < 90
+    if name in COMMANDS:
+        assert len(COMMANDS[name][1].rstrip(".")) < 90
     for parameter in command.params:
         if isinstance(parameter, click.Option):
             assert parameter.help, parameter.name
@@ -178,8 +184,9 @@ def _assert_known(arguments: list[str], where: str) -> None:
     if not arguments or arguments[0].startswith("-"):
         return
     commands = dict(_all_commands())
-    assert arguments[0] in commands, where
-    options = {option for parameter in commands[arguments[0]].params for option in parameter.opts} | {"--help", "-h"}
+    named = " ".join(arguments[:2]) if "claude-memory" in arguments[1:2] else arguments[0]
+    assert named in commands, where
+    options = {option for parameter in commands[named].params for option in parameter.opts} | {"--help", "-h"}
     for argument in arguments[1:]:
         if argument.startswith("-"):
             assert argument.partition("=")[0] in options, where
