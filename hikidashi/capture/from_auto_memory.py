@@ -6,6 +6,9 @@ things stand elsewhere are knowledge records. Nothing is left out without being 
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,6 +35,8 @@ RecordAction = Literal["create", "replace", "unchanged", "differs"]
 FACT_TYPES: Final[dict[str, FactType]] = {"user": "fact", "feedback": "rule"}
 #: Type of a memory -> kind of its knowledge record.
 KNOWLEDGE_KINDS: Final = {"reference": "know-how", "project": "fact"}
+
+_NOTES: Final = "Notes in MEMORY.md of Claude Code's auto memory"
 
 #: Candidates that are put under one hold of the write lock.
 _AT_ONCE: Final = 100
@@ -83,9 +88,11 @@ def plan_import(folder: MemoryFolder, *, at: str, scope: Scope = "workspace", re
     slugs: set[str] = set()
     memories = [*folder.memories]
     if folder.notes:
-        memories.append(Memory(file=INDEX, name="claude-memory-notes", modified=at, body=folder.notes))
+        memories.append(
+            Memory(file=INDEX, name="claude-memory-notes", modified=at, body=folder.notes, description=_NOTES)
+        )
     for memory in memories:
-        slug = make_slug(memory.name, "memory", memory.modified, memory.file)
+        slug = _slug(memory)
         body = _body(memory)
         if not body:
             left.append(LeftOut(file=memory.file, why="it holds no text"))
@@ -101,6 +108,15 @@ def plan_import(folder: MemoryFolder, *, at: str, scope: Scope = "workspace", re
         if memory.other_keys:
             left.append(LeftOut(file=memory.file, why=f"of its front matter only: {', '.join(memory.other_keys)}"))
     return Intake(facts=tuple(facts), records=tuple(records), left_out=tuple(left))
+
+
+def _slug(memory: Memory) -> str:
+    """A slug that stays when the memory is written anew: of its name, else of its file's, without a date."""
+    for name in (memory.name, memory.file.rpartition("/")[2][:-3]):
+        slug = make_slug(name, "memory", memory.modified, memory.file)
+        if not re.fullmatch(r"memory-\d{8}-[0-9a-f]{6}", slug):
+            return slug
+    return f"memory-{hashlib.sha256(memory.file.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 def folded(text: str) -> str:
@@ -120,7 +136,7 @@ def _body(memory: Memory) -> str:
 
 
 def _draft(memory: Memory, body: str, slug: str, scope: Scope, keys: set[str]) -> CheckedDraft:
-    key = free_slug(f"{memory.type}:{slug}", keys)
+    key = _free_key(f"{memory.type}:{_key_name(memory, slug)}", keys)
     names = (memory.title, memory.name.replace("-", " ").replace("_", " "))
     draft = checked(
         Draft(
@@ -137,6 +153,16 @@ def _draft(memory: Memory, body: str, slug: str, scope: Scope, keys: set[str]) -
     )
     keys.add(key)
     return draft
+
+
+def _key_name(memory: Memory, slug: str) -> str:
+    """What its key says behind the type: the slug, or the name where that has no Latin letters."""
+    name = " ".join(memory.name.split())
+    return slug if name.isascii() or len(name) > MAX_ALIAS or not name.isprintable() else name
+
+
+def _free_key(key: str, taken: set[str]) -> str:
+    return next(one for number in itertools.count(1) if (one := key if number == 1 else f"{key}-{number}") not in taken)
 
 
 def _records(memory: Memory, slug: str, resident: bool, slugs: set[str]) -> list[PlannedRecord]:
@@ -175,7 +201,8 @@ def _records(memory: Memory, slug: str, resident: bool, slugs: set[str]) -> list
 def _refuse_faults(record: Record) -> None:
     for finding in file_findings(record.path, render_record(record), find_secrets):
         if finding.severity == "error":
-            raise HikidashiError(finding.message)
+            what = finding.message.partition(":")[0]  # its mend is for records that are there
+            raise HikidashiError(f"{what}: mend it there and import again")
 
 
 def _parts(text: str, limit: int) -> Iterator[str]:

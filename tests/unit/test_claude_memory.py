@@ -243,3 +243,20 @@ def test_the_folder_is_found_by_the_repository_and_the_users_settings(
         new_folder(inner)
     (home / "kept").mkdir()
     assert find_folder(inner) == new_folder(inner) == home / "kept"
+
+
+def test_names_in_other_scripts_keep_their_place_when_a_memory_is_written_anew(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "screen.md": _topic("端末の設定", "feedback", "端末は暗い色", "目が疲れる。"),
+        "yarn.md": _topic("毛糸の棚", "project", "毛糸は三段目", "赤は上。"),
+        "毛.md": _topic("毛", "project", "羊毛", "ドイツから。"),
+    }
+    folder = tmp_path / "memory"
+    _put(folder, files)
+    os.utime(folder / "yarn.md", (1_700_000_000, 1_700_000_000))
+    os.utime(folder / "毛.md", (1_700_000_000, 1_700_000_000))
+    before, after = _plan(read_folder(folder)), _plan(_put(folder, files))
+    assert [fact.draft.key for fact in after.facts] == ["feedback:端末の設定"]
+    paths = [one.record.path for one in after.records]
+    assert paths == [one.record.path for one in before.records]
+    assert paths[0] == "knowledge/yarn.md" and len(set(paths)) == 2
