@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from _thread import allocate_lock, start_new_thread
 
 TYPE_CHECKING = False  # loading typing costs a hook more than all of this
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ _MAX_LINE: Final = 500
 
 #: Whether the answer is out: what follows then is only ours.
 _sent = False
+
+#: Held by the thread that says what is wrong.
+_one_line: Final = allocate_lock()
 
 
 def main(arguments: list[str]) -> NoReturn:
@@ -83,13 +87,12 @@ def _open_streams() -> None:
 
 
 def _end_in_time() -> None:
-    """A thread ends the process at the deadline, whatever the first one waits for. `threading` would load too much."""
-    from _thread import start_new_thread
+    """A thread ends the process at the deadline, whatever the first one waits for; `threading` would load too much."""
 
     def end() -> None:
         time.sleep(DEADLINE)
         if not _sent:
-            _write(2, b"hikidashi: no answer in time; nothing was given\n")
+            _say("no answer in time; nothing was given")
         os._exit(0)
 
     start_new_thread(end, ())
@@ -146,8 +149,14 @@ def _end(problem: str, error: BaseException | None) -> NoReturn:
         problem = str(error) if known else f"internal error ({type(error).__name__}); nothing was given"
     line = " ".join(problem.split())[:_MAX_LINE].removeprefix("hikidashi: ")
     if line:
-        _write(2, f"hikidashi: {line}\n".encode("utf-8", "backslashreplace"))
+        _say(line)
     os._exit(0)
+
+
+def _say(line: str) -> None:
+    """The one line on standard error; of the two threads the first one has it."""
+    if _one_line.acquire(False):
+        _write(2, f"hikidashi: {line}\n".encode("utf-8", "backslashreplace"))
 
 
 if __name__ == "__main__":
