@@ -188,6 +188,8 @@ def _show_counts(report: ExtractReport) -> None:
         unchanged = f", {report.unchanged} unchanged" if report.unchanged else ""
         volume = f"{amount(read, 'session file')}, {size(report.bytes)}, {amount(report.lines, 'line')}"
         say(f"Read {volume}{unchanged}: {new} staged.", "bold")
+    elif report.model is not None:  # what the model found comes after this
+        say(f"The rules found nothing new in {amount(report.files, 'session file')}.", "bold")
     else:
         say(f"{amount(report.files, 'session file')}, nothing new since the last time.", "bold")
 

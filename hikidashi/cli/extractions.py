@@ -20,7 +20,7 @@ _OUTCOMES: Final = {
     "budget": "a budget is spent, the rest waits",
     "crashed": "its process ended in the middle; the next extraction goes on there",
     "running": "it is at work",
-    "failed:auth": "the key was not accepted, the rest waits",
+    "failed:auth": "it could not be asked, the rest waits",
     "failed:billing": "the account cannot pay, the rest waits",
     "failed:overloaded": "the server is overloaded, the rest waits",
     "failed:network": "the server could not be reached, the rest waits",
@@ -46,8 +46,12 @@ def show_reading(report: Mapping[str, Any]) -> None:
         say(f"{amount(dropped, 'claim')} dropped: {reasons}. `hikidashi show extraction` shows them.")
     if report["passed_over"]:
         note(f"{amount(report['passed_over'], 'piece')} could not be read by any request; `hikidashi show extraction`")
+    message = str(report["message"])
+    if message.startswith(f"{report['model']} "):  # a block of earlier, which names the model and its trouble itself
+        note(f"the rest waits: {message}")
+        return
     said = [] if outcome in _QUIET else [_OUTCOMES.get(outcome, outcome)]
-    said += [str(report["message"])] if report["message"] else []
+    said += [message] if message else []
     if said:
         note(f"{report['model']}: {'; '.join(said)}")
 
@@ -104,6 +108,8 @@ def withheld_line(number: int) -> str:
 
 def _read(report: Mapping[str, Any]) -> str:
     """`read 3 sessions in 5 chunks: 2 decisions and 1 attempt staged`."""
+    if not report["chunks"]:
+        return "read nothing"
     staged = [amount(number, kind) for kind, number in report["entries"].items() if number]
     where = f"{amount(report['sessions'], 'session')} in {amount(report['chunks'], 'chunk')}"
     return f"read {where}: {' and '.join(staged) or 'nothing'} staged"

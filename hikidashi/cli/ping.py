@@ -46,7 +46,7 @@ def _say(pings: Pings) -> None:
     say(pings.base_url, "bold")
     table(("model", "result"), [(one.model, _result(one)) for one in pings.pinged])
     for name in pings.left_out:
-        note(f"{name} was not asked: it still names a model of Anthropic's; set it to one of your server's")
+        note(f"{name} was not asked: it names a model of Anthropic's, and nothing uses it yet")
 
 
 def _result(one: Pinged) -> str:

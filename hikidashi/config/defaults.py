@@ -57,7 +57,7 @@ SETTINGS: Final = (
         name="memory.api_key_variable",
         default="",
         pattern="[A-Z_][A-Z0-9_]{0,63}",  # a key pasted here by mistake has small letters, and is refused unseen
-        pattern_words="the name of a variable in capitals",
+        pattern_words="the name of a variable in capitals (a key itself goes into memory.api_key)",
         file_only=True,
         doc="Name of an environment variable that holds the key, such as `ANTHROPIC_API_KEY`: your consent to use it. "
         "`init` offers to write this.",

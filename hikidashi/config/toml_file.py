@@ -101,7 +101,8 @@ def _parsed(path: Path, text: str) -> dict[str, object]:
         found = _ERROR_PLACE.search(message)
         line = int(found[1]) if found and found[1] else text.count("\n") + 1 if found else 0
         what = shown(_ERROR_PLACE.sub("", message))
-        raise BadSettings(f"{place(path, line)}: not valid TOML ({what}): correct that line") from exc
+        hint = '; text stands in "quotes"' if what == "Invalid value" else ""
+        raise BadSettings(f"{place(path, line)}: not valid TOML ({what}): correct that line{hint}") from exc
 
 
 def read_values(path: Path) -> list[FileValue]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, urlsplit
 
+from hikidashi.config.engine import AMBIENT_KEY
 from hikidashi.config.folders import shown
 from hikidashi.config.settings import user_file
 from hikidashi.errors import BadSettings, ModelFailure
@@ -114,9 +115,10 @@ def make_endpoint(settings: Settings, *, environ: Mapping[str, str] = os.environ
     base_url = _base_url(settings)
     key, origin = _key(settings, environ)
     if not key and base_url == ANTHROPIC_URL:
+        ambient = f"run `hikidashi init --use-key` to agree to the one in {AMBIENT_KEY}, or "
         raise ModelFailure(
-            f"there is no key for {urlsplit(base_url).netloc}: set memory.api_key or memory.api_key_variable in "
-            f"{shown(user_file())}, or memory.base_url for a server of your own",
+            f"there is no key for {urlsplit(base_url).netloc}: {ambient if environ.get(AMBIENT_KEY) else ''}set "
+            f"memory.api_key in {shown(user_file())}, or memory.base_url for a server of your own",
             kind="auth",
             reason="no-key",
         )

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 from hikidashi.errors import HikidashiError, ModelFailure
-from hikidashi.model.endpoint import Endpoint
+from hikidashi.model.endpoint import ANTHROPIC_URL, Endpoint
 from hikidashi.model.policy import LONGEST_ASKED_WAIT, asked_wait
 from hikidashi.redact import redact
 
@@ -282,7 +282,8 @@ def _unreachable(
         at_work = True
     elif {"ConnectError", "ProxyError"} & names:
         what = f"{endpoint.name} cannot be reached ({_system_words(links, endpoint)})"
-        mend = "start the server, or check memory.base_url and the network"
+        theirs = endpoint.base_url == ANTHROPIC_URL  # nobody here can start that
+        mend = "check the network" if theirs else "start the server, or check memory.base_url and the network"
     else:
         return cut_off(_system_words(links, endpoint), endpoint=endpoint)
     return ModelFailure(f"{what}: {_GOES_ON}; {mend}", kind="network", again=True, at_work=at_work)
@@ -330,14 +331,17 @@ def _message(
             f"{name} sends requests on{to}, and a key does not follow: set memory.base_url to the real address, {_PING}"
         )
     if reason == "not-found":
+        setting = "memory.extraction_model (or consolidation_model)"
+        if endpoint.base_url == ANTHROPIC_URL:
+            return f'{name} has no model "{_shown(model)}" ({said}): correct its name in {setting}, {_PING}'
         return (
-            f'{name} has no model "{_shown(model)}", or no Messages API ({said}): correct memory.base_url and '
-            f"the models' names, {_PING}"
+            f'{name} has no model "{_shown(model)}", or no Messages API ({said}): correct the model\'s name in '
+            f"{setting}, or memory.base_url, {_PING}"
         )
     if kind == "auth":
-        origin = f" from {endpoint.key_origin}" if endpoint.key_origin else ""
-        none = "" if endpoint.key_origin else "; none is set"
-        return f"{name} refused the key{origin} ({said}{none}): set a valid one in memory.api_key, {_PING}"
+        if not endpoint.key_origin:
+            return f"{name} wants a key ({said}; none is set): set it in memory.api_key, {_PING}"
+        return f"{name} refused the key from {endpoint.key_origin} ({said}): set a valid one there, {_PING}"
     if reason == "too-long":
         return f"the request is too long for {name} ({said}): lower capture.chunk_tokens, or set memory.context_tokens"
     if reason == "refused-request":

@@ -331,11 +331,16 @@ def test_a_refused_key_ends_the_command_with_its_code_and_loses_nothing(older: P
     with reading([], f'api_key = "{KEY}"', then=unauthorized()) as fake:
         ran = extract(older, "--yes")
         assert ran.code == 11
-        assert "the key was not accepted, the rest waits" in ran.out
+        assert "it could not be asked, the rest waits" in ran.out
         assert "Read 4 session files" in ran.out, "the rules read all the same"
         status = hikidashi("status", cwd=older)
+        assert "local-reader read nothing; it could not be asked" in status.out
         assert len(fake.requests) == 1
-        assert extract(older, "--yes").code == 11
+        again = extract(older, "--yes")
+        assert again.code == 11
+        assert "The rules found nothing new in 4 session files." in again.out
+        assert "the rest waits: local-reader is not asked; no request since" in again.out
+        assert again.out.count("local-reader is not asked") == 1
         assert len(fake.requests) == 1, "a refused key is not tried again"
     for text in (ran.out, ran.err, status.out):
         assert KEY not in text
@@ -404,7 +409,7 @@ def test_no_file_and_no_output_holds_the_key(
     assert KEY not in said
     files = [file for folder in (home, tmp_path) for file in folder.rglob("*") if file.is_file()]
     assert {"workspace.sqlite", "global.sqlite", "config.toml"} <= {file.name for file in files}
-    assert "the key was not accepted" in said
+    assert "it could not be asked" in said
     assert "1 decision staged" in said
     assert not [file for file in files if KEY.encode() in file.read_bytes()]
 

@@ -97,6 +97,8 @@ USER_FILE_CASES: dict[str, tuple[str | bytes, int, str, str]] = {
     ),
     "newline in a key": ('[staging]\n"a\\nb" = 3\n', 0, "unknown key", "delete"),
     "not TOML": ("[staging]\nmax_files =\n", 2, "not valid TOML", "correct that line"),
+    "no quotes": ("[memory]\nextraction_model = haiku\n", 2, "not valid TOML", 'text stands in "quotes"'),
+    "a key for a name": ('[memory]\napi_key_variable = "sk-ab-c1"\n', 2, "in capitals", "goes into memory.api_key)"),
     "twice": ("[staging]\nmax_files = 3\nmax_files = 4\n", 3, "not valid TOML", "correct that line"),
     "cut off": ("[staging]\nmax_files = [", 2, "not valid TOML", "correct that line"),
     "too many digits": ("[staging]\nmax_files = " + "9" * 5000, 0, "not valid TOML", "correct"),

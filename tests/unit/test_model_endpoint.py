@@ -60,6 +60,8 @@ def test_what_the_environment_has_for_other_programs_is_no_consent(environ: dict
         endpoint(**environ)
     assert (caught.value.kind, caught.value.reason) == ("auth", "no-key")
     assert ANTHROPIC_KEY not in str(caught.value)
+    offered = "`hikidashi init --use-key` to agree to the one in ANTHROPIC_API_KEY" in str(caught.value)
+    assert offered is ("ANTHROPIC_API_KEY" in environ)
 
 
 def test_another_server_needs_no_key_and_gets_none_of_ours() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from pydantic import SecretStr
 
 from hikidashi.errors import BadSettings, ModelFailure
-from hikidashi.model.endpoint import Endpoint
+from hikidashi.model.endpoint import ANTHROPIC_URL, Endpoint
 from hikidashi.model.failures import failure_of, stream_failure
 from hikidashi.model.policy import asked_wait, make_policy, wait_before
 
@@ -31,8 +32,8 @@ ENDPOINT = Endpoint(
 )
 
 
-def understood(error: Exception) -> ModelFailure:
-    failure = failure_of(error, endpoint=ENDPOINT, model="small", now=NOW)
+def understood(error: Exception, endpoint: Endpoint = ENDPOINT) -> ModelFailure:
+    failure = failure_of(error, endpoint=endpoint, model="small", now=NOW)
     assert isinstance(failure, ModelFailure)
     return failure
 
@@ -97,6 +98,28 @@ def test_an_error_status_is_told_apart(status: int, body: Any, kind: str, reason
 
 def test_a_server_that_says_that_asking_again_is_no_use_is_believed() -> None:
     assert not understood(answered(500, None, {"x-should-retry": "false"})).again
+
+
+def test_the_mend_fits_whose_server_it_is() -> None:
+    theirs = replace(ENDPOINT, base_url=ANTHROPIC_URL)
+    for endpoint, has_address in ((ENDPOINT, True), (theirs, False)):
+        unknown = str(understood(answered(404, said("model: small", "not_found_error")), endpoint))
+        assert "correct" in unknown
+        assert "memory.extraction_model" in unknown
+        away = anthropic.APIConnectionError(request=httpx2.Request("POST", endpoint.base_url))
+        away.__cause__ = httpx2.ConnectError("Connection refused")
+        unreachable = str(understood(away, endpoint))
+        assert "the network" in unreachable
+        assert ("memory.base_url" in unknown, "start the server" in unreachable) == (has_address, has_address)
+
+
+def test_a_refused_key_is_mended_where_it_stands() -> None:
+    refused = answered(401, said("invalid x-api-key", "authentication_error"))
+    assert "refused the key from config.toml, line 2 (401: invalid x-api-key): set a valid one there" in str(
+        understood(refused)
+    )
+    missing = str(understood(refused, replace(ENDPOINT, key=SecretStr("none"), key_origin="")))
+    assert "wants a key (401: invalid x-api-key; none is set): set it in memory.api_key" in missing
 
 
 def test_a_redirect_names_its_host_and_nothing_else() -> None:
