@@ -334,13 +334,13 @@ def test_a_refused_key_ends_the_command_with_its_code_and_loses_nothing(older: P
         assert "it could not be asked, the rest waits" in ran.out
         assert "Read 4 session files" in ran.out, "the rules read all the same"
         status = hikidashi("status", cwd=older)
-        assert "local-reader read nothing; it could not be asked" in status.out
+        assert "claude-haiku-5-5 read nothing; it could not be asked" in status.out
         assert len(fake.requests) == 1
         again = extract(older, "--yes")
         assert again.code == 11
         assert "The rules found nothing new in 4 session files." in again.out
-        assert "the rest waits: local-reader is not asked; no request since" in again.out
-        assert again.out.count("local-reader is not asked") == 1
+        assert "the rest waits: claude-haiku-5-5 is not asked; no request since" in again.out
+        assert again.out.count("claude-haiku-5-5 is not asked") == 1
         assert len(fake.requests) == 1, "a refused key is not tried again"
     for text in (ran.out, ran.err, status.out):
         assert KEY not in text
