@@ -120,7 +120,7 @@ def price_of(
 def expected_text(expected: ExpectedCost) -> str:
     """What sessions would cost, without an end: `4 sessions, about 120,000 tokens, about $0.02`."""
     if expected.micro_usd is None:
-        cost = f"{expected.model} has no known price"
+        cost = "cost unknown"
     elif expected.micro_usd <= _CENT:
         cost = "less than $0.01"
     else:

@@ -158,7 +158,7 @@ def test_older_sessions_are_read_only_after_a_yes_to_their_cost(older: Path) -> 
 
 def test_a_model_without_a_price_costs_something_unknown_and_not_nothing(older: Path) -> None:
     with reading(honest, 'extraction_model = "local-reader"'):
-        assert "local-reader has no known price" in extract(older).out
+        assert "tokens, cost unknown." in extract(older).out
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_model_without_a_price_costs_something_unknown_and_not_nothing(older: 
         (17_660, 10_000, "about 18,000 tokens, less than $0.01"),
         (120_400, 10_001, "about 130,000 tokens, about $0.02"),
         (99_500_000, 12_345_678, "about 100,000,000 tokens, about $12.35"),
-        (5_000, None, "about 5,000 tokens, a-model has no known price"),
+        (5_000, None, "about 5,000 tokens, cost unknown"),
     ],
 )
 def test_an_expected_cost_is_rounded_up(tokens: int, micro_usd: int | None, said: str) -> None:
