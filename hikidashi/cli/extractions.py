@@ -19,7 +19,7 @@ _OUTCOMES: Final = {
     "paused": "the workspace was paused, the rest waits",
     "budget": "a budget is spent, the rest waits",
     "crashed": "its process ended in the middle; the next extraction goes on there",
-    "running": "it is at work",
+    "running": "it is at work, or was stopped; then the next extraction goes on there",
     "failed:auth": "it could not be asked, the rest waits",
     "failed:billing": "the account cannot pay, the rest waits",
     "failed:overloaded": "the server is overloaded, the rest waits",

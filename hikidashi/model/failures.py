@@ -343,7 +343,10 @@ def _message(
             return f"{name} wants a key ({said}; none is set): set it in memory.api_key, {_PING}"
         return f"{name} refused the key from {endpoint.key_origin} ({said}): set a valid one there, {_PING}"
     if reason == "too-long":
-        return f"the request is too long for {name} ({said}): lower capture.chunk_tokens, or set memory.context_tokens"
+        return (
+            f"the request is too long for {name} ({said}): give the model a larger window there, or lower "
+            "capture.chunk_tokens and memory.context_tokens"
+        )
     if reason == "refused-request":
         return f"{name} calls the request wrong ({said}): try another model or server, {_PING}"
     if refusal.wait is not None and refusal.wait > LONGEST_ASKED_WAIT:
