@@ -122,6 +122,10 @@ class Agent:
         return said
 
 
+#: Seconds after which a line that changed nothing is typed again.
+_PATIENCE = 8.0
+
+
 class AtTerminal:
     """Claude Code at a terminal of its own, as a person uses it."""
 
@@ -164,13 +168,23 @@ class AtTerminal:
         os.write(self._fd, b"\r")
 
     def close(self, seconds: float = 60) -> None:
-        """Leave, and wait for the end."""
+        """Leave, and wait for the end.
+
+        A line that arrives while the screen is busy may be taken for pasted text, its Return with it: then what stands
+        in the prompt is cleared and the line typed anew.
+        """
         self.type("/exit")
-        deadline = time.monotonic() + seconds
+        deadline, again = time.monotonic() + seconds, time.monotonic() + _PATIENCE
         while os.waitpid(self._pid, os.WNOHANG) == (0, 0):
             if time.monotonic() > deadline:
                 os.kill(self._pid, signal.SIGKILL)
                 raise AssertionError("it does not end")
+            if time.monotonic() > again:
+                again = time.monotonic() + _PATIENCE
+                os.write(self._fd, b"\x03")
+                self._read(1.0)
+                with contextlib.suppress(OSError):  # it ended meanwhile
+                    self.type("/exit")
             self._read()
         os.close(self._fd)
 
