@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -155,3 +157,29 @@ def test_a_database_of_an_older_version_is_brought_up_to_date(tmp_path: Path, mo
     wait_for(lambda: runs(project) >= 1)
     assert project.query("PRAGMA user_version") == [(migrations.LATEST,)]
     assert "`deploy:lantern`" in project.prompt("deploy it").context
+
+
+def ours(root: Path) -> list[str]:
+    """Command lines of the processes that work in a folder."""
+    shown = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout.splitlines()
+    mine = []
+    for line in shown[1:]:
+        pid, _, command = line.strip().partition(" ")
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/cwd").resolve(strict=True) == root.resolve() or str(root) in command:
+                mine.append(command)
+    return mine
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="the folder of a process is read from /proc")
+@pytest.mark.parametrize("worker", [True, False], ids=["our own session", "a person's"])
+def test_after_fifty_rounds_no_process_and_no_session_is_left(project: Project, home: Path, worker: bool) -> None:
+    before = transcripts(home)
+    for _ in range(50):
+        project.fire("SessionStart", environ={"HIKIDASHI_WORKER": "1"} if worker else {})
+        project.fire("SessionEnd", environ={"HIKIDASHI_WORKER": "1"} if worker else {})
+        assert not worker or ours(project.root) == []
+    wait_for(lambda: ours(project.root) == [], seconds=120)
+    assert transcripts(home) == before
+    assert project.workspace.log_file.exists() is not worker
