@@ -122,6 +122,9 @@ class Agent:
         return said
 
 
+#: Seconds after which a turn whose words were shown is over.
+_SETTLED = 2.0
+
 #: Seconds after which a line that changed nothing is typed again.
 _PATIENCE = 8.0
 
@@ -170,9 +173,12 @@ class AtTerminal:
     def close(self, seconds: float = 60) -> None:
         """Leave, and wait for the end.
 
-        A line that arrives while the screen is busy may be taken for pasted text, its Return with it: then what stands
-        in the prompt is cleared and the line typed anew.
+        A line that arrives while a turn is ending goes to the model as a prompt, and one that arrives while the screen
+        is busy may be taken for pasted text, its Return with it: so it is typed after a while, and once more later.
         """
+        settled = time.monotonic() + _SETTLED
+        while time.monotonic() < settled:
+            self._read()
         self.type("/exit")
         deadline, again = time.monotonic() + seconds, time.monotonic() + _PATIENCE
         while os.waitpid(self._pid, os.WNOHANG) == (0, 0):
