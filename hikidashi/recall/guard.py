@@ -39,7 +39,7 @@ MARKS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "zh": (
         "无法", "無法", "不能", "没法", "沒法", "没有", "沒有", "不了", "缺少", "缺乏", "不具备", "不具備", "无权",
-        "無權", "未登录", "未登入", "办不到", "辦不到", "不可能", "未配置", "不可以",
+        "無權", "未登录", "未登入", "办不到", "辦不到", "做不到", "不可能", "未配置", "不可以",
     ),
     "ko": (
         "수 없", "수가 없", "수는 없", "못합니다", "못해", "못 합니다", "불가", "없습니다", "없어", "없으", "없는",
@@ -49,12 +49,12 @@ MARKS: Final[dict[str, tuple[str, ...]]] = {
         "no puedo", "no podemos", "no me es", "no nos es", "resulta posible", "será posible", "no es posible",
         "imposible", "no tengo", "no tenemos", "no soy capaz", "incapaz", "no podré", "no hay", "no dispongo",
         "no cuento con", "falta", "carezco", "no estoy autenticad", "no he iniciado", "no logro", "no consigo",
-        "no tiene", "sin acceso", "sin credenciales", "no dispone",
+        "no tiene", "fuera de mi", "sin acceso", "sin credenciales", "no dispone",
     ),
     "de": (
         "kann", "nicht in der lage", "nicht möglich", "unmöglich", "habe kein", "haben kein", "fehlen", "fehlt",
         "nicht imstande", "außerstande", "nicht angemeldet", "nicht eingeloggt", "gibt es kein", "keinen zugriff",
-        "keine zugangsdaten", "nicht authentifiziert", "hat kein", "können",
+        "keine zugangsdaten", "nicht authentifiziert", "hat kein", "können", "lässt sich", "lassen sich",
     ),
     "fr": (
         "peux pas", "pouvons pas", "ne peux", "pas possible", "impossible", "pas en mesure", "ai pas", "n'ai aucun",
@@ -66,7 +66,7 @@ MARKS: Final[dict[str, tuple[str, ...]]] = {
         "não posso", "não consigo", "não me é", "não podemos", "não conseguimos", "não é possível", "impossível",
         "não tenho", "não temos", "incapaz", "não sou capaz", "não poderei", "não conseguirei", "não há",
         "não existem", "falta", "não disponho", "não estou autenticad", "não estou logad", "sem acesso",
-        "sem credenciais", "não tem", "nao posso", "nao consigo", "nao tenho", "não dispõe",
+        "sem credenciais", "não tem", "fora do meu", "não possuo", "nao posso", "nao consigo", "nao tenho", "não dispõe",
     ),
 }  # fmt: skip
 

@@ -236,9 +236,14 @@ def _names_beside(head: str, aliases: tuple[str, ...], prompt: str) -> frozenset
 
 
 def _may_be_name(token: Token) -> bool:
-    if is_everyday(token.written) or token.text.isdigit() or len(token.text) < 3:
+    if is_everyday(token.written) or len(token.text) < 3 or not _has_word(token.text):
         return False
     return not any(token.written in tongue(language).GENERIC.split() for language in MARKS)
+
+
+def _has_word(text: str) -> bool:
+    """Whether a token is more than a number or a version: "1.4.1" and "v2" name no target."""
+    return any(char.isalpha() for char in text.removeprefix("v"))
 
 
 def _failed(fact: Fact, failure: str) -> bool:

@@ -78,4 +78,9 @@ def sentences(text: str) -> Iterator[tuple[int, str, bool]]:
 def _sentence(text: str, start: int, end: int, mark: str) -> Iterator[tuple[int, str, bool]]:
     sentence = text[start:end]
     if sentence.strip() and len(sentence) <= MAX_SENTENCE:
-        yield start, sentence, "?" in mark or "？" in mark
+        asks = "?" in mark or "？" in mark
+        told = max(sentence.rfind("; "), sentence.rfind("¿") - 1) if asks else -1
+        if told > 0:  # what stands before the question is said, not asked
+            yield start, sentence[:told], False
+            start, sentence = start + told + 1, sentence[told + 1 :]
+        yield start, sentence, asks

@@ -113,6 +113,9 @@ LACKING: Final = (
     rf"{_HAVE}(?:[\w.-]+ ){{0,2}}?(?=(?:zugriff|verbindung|zugang)[\s*_`~])",
 )
 TAILS: Final = (
+    rf"{_ON}muss ich (?:dir|euch|ihnen) überlassen(?=[^.]*\bkein)",
+    rf"{_ON}(?:lässt|lassen) sich (?:von hier aus|hier|(?:in|aus) (?:dieser|meiner|der) (?:sandbox|umgebung))"
+    rf"(?: [\w-]+){{0,2}}? nicht {_DO}",
     rf"{_ON}(?:ist|sind)(?: [\w.'/-]+){{0,5}} (?:nicht möglich|unmöglich|nicht machbar)",
     rf"{_ON}kann ich(?: [\w./'-]+){{0,5}} nicht {_DO}",
     r"(?: [\w.'/-]+){0,2} kann ich(?: [\w./'-]+){0,5} nicht(?=[\s*_`]*(?:[,.;:!]|$))",
@@ -207,6 +210,7 @@ STOP: Final = (
 
 AND: Final = r"(?: (?:oder|und|noch|bzw\.) |/|, )"
 GENERIC: Final = """
+sich lassen lässt lasst uberlassen überlassen muss dir
 dies das gesamten aber aktuell alle allerdings als am an anderung anderungen anmeldedaten anwendung app auch auf aus
 ausfuhren ausserstande befugt bei berechtigung berechtigungen bin branch build cli code commit commits container da
 dafur daher damit dass datenbank dazu db dein deine deinen dem den denn deploy deployment der derzeit des die diese

@@ -113,6 +113,7 @@ LACKING: Final = (
 )
 _ON: Final = r"(?: [\w.'/-]+){0,3} "
 TAILS: Final = (
+    rf"{_ON}(?:queda|está|es) fuera de mi(?:s)? (?:alcance|posibilidades)",
     rf"{_ON}no (?:me )?es (?:algo que (?:yo )?pueda|posible (?:para mí|desde aquí|en este|desde este))",
     rf"{_ON}no (?:lo|la|los|las) puedo (?:hacer|ejecutar|realizar|lanzar)",
     rf"{_ON}(?:requiere|necesita) (?:[\w.'/-]+ ){{0,4}}?{_MEANS} que no tengo",
@@ -208,6 +209,7 @@ STOP: Final = (
 
 AND: Final = r"(?: (?:o|y|ni|e|u) |/|, )"
 GENERIC: Final = """
+queda esta fuera alcance posibilidades mis
 incapaz capaces forma medio medios despues sigo este a acceso accesos actualmente ahora al aplicacion app aqui arreglo
 base build cambio cambios capaz carezco clave claves cli codigo completa completar con configuradas configurado
 consigo consulta consultas contenedor contenedores correccion credencial credenciales cuenta cuento datos db de del

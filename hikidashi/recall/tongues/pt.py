@@ -109,6 +109,7 @@ LACKING: Final = (
 )
 _ON: Final = r"(?: [\w.'/-]+){0,3} "
 TAILS: Final = (
+    rf"{_ON}(?:fica|está|é) fora do meu alcance",
     rf"{_ON}não é (?:algo que eu (?:possa|consiga)|possível (?:para mim|daqui|neste|a partir))",
     rf"{_ON}(?:requer|exige|precisa de) (?:[\w.'/-]+ ){{0,4}}?{_MEANS} que (?:eu )?não tenho",
 )
@@ -197,7 +198,7 @@ STOP: Final = (
 
 AND: Final = r"(?: (?:ou|e|nem) |/|, )"
 GENERIC: Final = """
-deste desta desse incapaz sem meios a acessar acesso acessos agora alteracoes ambiente ao aplicacao app aqui as
+enviar possuo fica fora alcance deste desta desse incapaz sem meios a acessar acesso acessos agora alteracoes ambiente ao aplicacao app aqui as
 atualmente banco base branch build capaz chave chaves cli codigo com como completa completar concluir conectar
 configuradas configurado conseguimos consigo consulta consultas conta container containers correcao credenciais
 credencial da dados daqui dar das db de deploy diretamente disponho do docker dos e em essa esse esta este eu executar
