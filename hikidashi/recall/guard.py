@@ -66,7 +66,8 @@ MARKS: Final[dict[str, tuple[str, ...]]] = {
         "não posso", "não consigo", "não me é", "não podemos", "não conseguimos", "não é possível", "impossível",
         "não tenho", "não temos", "incapaz", "não sou capaz", "não poderei", "não conseguirei", "não há",
         "não existem", "falta", "não disponho", "não estou autenticad", "não estou logad", "sem acesso",
-        "sem credenciais", "não tem", "fora do meu", "não possuo", "nao posso", "nao consigo", "nao tenho", "não dispõe",
+        "sem credenciais", "não tem", "fora do meu", "não possuo",
+        "nao posso", "nao consigo", "nao tenho", "não dispõe",
     ),
 }  # fmt: skip
 

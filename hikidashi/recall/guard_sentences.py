@@ -38,6 +38,17 @@ _ENDS: Final = (
     r"[.!?…]+[\"')\]*_]*(?=\s|$)|[。！？]+[」』）)]*|\n(?!\s*[a-zà-ÿ(`*])|\n(?=\s*(?:[-*+•#]\s|\d+[.)]\s|\n))"
 )
 
+#: A request put as a question behind a statement: "I can't run them; could you?"
+_REQUEST: Final = (
+    r"; (?:could|can|would) you\b|;\s*¿|; (?:kannst|könntest|magst) du\b|; (?:können|könnten) sie\b"
+    r"|; (?:pouvez-vous|pourriez-vous|peux-tu|pourrais-tu)\b|; (?:você )?(?:pode|poderia)\b"
+)
+#: How a sentence begins that asks from its first word on.
+_QUESTION: Final = (
+    r"\W*(?:why|how|what|when|can|could|is|are|do|does|should|shall|warum|wieso|wie|was|kann|könn\w+|ist|soll\w*"
+    r"|pourquoi|comment|est-ce|peux|puis|por qu[eéê]|porque|c[oó]mo|qu[eé]|será|posso|pode|¿)(?![\w-])"
+)
+
 
 def own_words(message: str) -> str:
     """`message` with blanks for code blocks, longer code, pasted lines and quotations."""
@@ -79,8 +90,9 @@ def _sentence(text: str, start: int, end: int, mark: str) -> Iterator[tuple[int,
     sentence = text[start:end]
     if sentence.strip() and len(sentence) <= MAX_SENTENCE:
         asks = "?" in mark or "？" in mark
-        told = max(sentence.rfind("; "), sentence.rfind("¿") - 1) if asks else -1
-        if told > 0:  # what stands before the question is said, not asked
-            yield start, sentence[:told], False
-            start, sentence = start + told + 1, sentence[told + 1 :]
+        request = re.search(_REQUEST, sentence, re.IGNORECASE) if asks else None
+        if request and not re.match(_QUESTION, sentence, re.IGNORECASE):
+            # What stands before a request is said, not asked.
+            yield start, sentence[: request.start()], False
+            start, sentence = start + request.start(), sentence[request.start() :]
         yield start, sentence, asks

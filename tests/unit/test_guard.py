@@ -113,7 +113,9 @@ def test_cases_are_enough_and_half_of_them_are_silent() -> None:
     assert all(("why" in case) != ("raised" in case) for case in some)
 
 
-@pytest.mark.parametrize(("name", "share"), [("held_out", 0.9), ("more", 0.9), ("last", 0.8)])
+@pytest.mark.parametrize(
+    ("name", "share"), [("held_out", 0.9), ("more", 0.9), ("last", 0.8), ("stranger", 0.9), ("stranger_last", 0.8)]
+)
 def test_cases_held_out_from_tuning(name: str, share: float) -> None:
     """The figures, and what was tuned to since, are in docs/guard.md."""
     some = cases(name)
@@ -121,6 +123,20 @@ def test_cases_held_out_from_tuning(name: str, share: float) -> None:
     hits = [case for case in raised_ones if (got := decide(case)) and got.fact.key == case["raised"]]
     assert len(hits) >= share * len(raised_ones)
     assert [case["message"] for case in some if "why" in case and decide(case)] == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Why can't I deploy from here; could you tell me?",
+        "Warum kann ich nicht deployen; kannst du nachsehen?",
+        "Pourquoi ne peux-tu pas déployer ; pouvez-vous le dire ?",
+        "¿Por qué no puedo desplegar; ¿lo miras?",
+    ],
+)
+def test_a_question_before_a_request_is_still_a_question(message: str) -> None:
+    assert raised(message) is None
+    assert raised("I can't deploy from here; could you run it?")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

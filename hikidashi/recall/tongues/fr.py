@@ -210,7 +210,8 @@ STOP: Final = (
 
 AND: Final = r"(?: (?:ou|et|ni) |/|, )(?:de |d')?"
 GENERIC: Final = """
-donc incapacite impossibilite etat a acceder acces actuellement ai app application au aucun aucune aussi aux avec bac base
+donc
+incapacite impossibilite etat a acceder acces actuellement ai app application au aucun aucune aussi aux avec bac base
 branche build ca capable capacite car ce cela ces cet cette changements cle cles cli code compilation complete compte
 connecter conteneur conteneurs correctif d dans db de deploiement deploy depot depuis des dici directement dispose
 distant distante docker donnees droit droits du effectuer egalement en environnement est et executer faire git ici

@@ -198,7 +198,8 @@ STOP: Final = (
 
 AND: Final = r"(?: (?:ou|e|nem) |/|, )"
 GENERIC: Final = """
-enviar possuo fica fora alcance deste desta desse incapaz sem meios a acessar acesso acessos agora alteracoes ambiente ao aplicacao app aqui as
+enviar possuo fica fora alcance
+deste desta desse incapaz sem meios a acessar acesso acessos agora alteracoes ambiente ao aplicacao app aqui as
 atualmente banco base branch build capaz chave chaves cli codigo com como completa completar concluir conectar
 configuradas configurado conseguimos consigo consulta consultas conta container containers correcao credenciais
 credencial da dados daqui dar das db de deploy diretamente disponho do docker dos e em essa esse esta este eu executar
