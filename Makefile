@@ -23,10 +23,10 @@ demo: install
 	@$(BIN)/hikidashi demo
 
 test: install
-	$(BIN)/pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 test-slow: install
-	HIKIDASHI_TEST_LONG=1 $(BIN)/pytest -n $(WORKERS) -m "slow or hypothesis" --timeout 1800
+	HIKIDASHI_TEST_LONG=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "slow or hypothesis" --timeout 1800
 
 check: install
 	$(BIN)/ruff check .

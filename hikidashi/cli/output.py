@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -231,6 +233,28 @@ def shown_time(text: str) -> str:
     return text[:16].replace("T", " ")
 
 
+@contextlib.contextmanager
+def _ended_by_default() -> Iterator[None]:
+    """Requests to end do what they do by default while a question waits: nothing is open that needs closing.
+
+    The interpreter looks at signals before it waits for a line. One that comes between the two would be heard only
+    after the next key.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard = {}
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and callable(signal.getsignal(number)):
+            heard[number] = signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for number, handler in heard.items():
+            signal.signal(number, handler)
+
+
 def confirmed(question: str, *, yes: bool, quiet: bool = False, default: bool = True) -> bool:
     """The person's answer, `default` on a bare Enter.
 
@@ -242,7 +266,8 @@ def confirmed(question: str, *, yes: bool, quiet: bool = False, default: bool = 
         return False
     while True:
         try:
-            answer = input(f"{question} {'[Y/n]' if default else '[y/N]'} ").strip().lower()
+            with _ended_by_default():
+                answer = input(f"{question} {'[Y/n]' if default else '[y/N]'} ").strip().lower()
         except EOFError:  # the terminal was closed: nobody said yes
             say()
             return False

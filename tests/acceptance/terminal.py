@@ -88,6 +88,7 @@ class Terminal:
                 again = time.monotonic() + 2
             if time.monotonic() > end:
                 os.kill(self._pid, signal.SIGKILL)
+                self._process.wait()
                 raise AssertionError(f"it does not end:\n{self.text}")
         return self._process.wait()
 

@@ -190,5 +190,5 @@ def test_a_hang_up_is_the_default(project: Path) -> None:
     terminal = Terminal(["init"], project, real=True)
     terminal.wait_for("[Y/n]")
     os.kill(terminal._pid, signal.SIGTERM)
-    assert terminal.close() == 128 + signal.SIGTERM
+    assert terminal.close() in (-signal.SIGTERM, 128 + signal.SIGTERM)  # by the signal itself, mostly
     hikidashi("status", cwd=project)

@@ -174,9 +174,10 @@ def test_at_a_terminal_it_is_given_once_and_the_session_is_read_at_its_end(agent
         terminal = AtTerminal(agent, fake)
         terminal.wait_for("for shortcuts")
         terminal.type("deploy it")
-        terminal.wait_for("Ready to go now.")
+        terminal.wait_until(lambda: len(model.requests) == 1)
+        terminal.settle()
         terminal.type("デプロイして")
-        terminal.wait_for("The second answer.")
+        terminal.wait_until(lambda: len(model.requests) == 2)
         terminal.close()
     # A third one is the parting word, where the terminal sent that to the model.
     given = [texts_of(request).count(f"`{KEY}`") for request in model.requests]

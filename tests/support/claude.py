@@ -16,7 +16,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +164,19 @@ class AtTerminal:
             assert time.monotonic() < deadline, self._SEQUENCE.sub(b"", self._shown)[-2_000:].decode(errors="replace")
             self._read()
 
+    def wait_until(self, happened: Callable[[], bool], seconds: float = 60) -> None:
+        """Read until that happened. Words of an answer are no good sign: the screen is drawn by what changed on it."""
+        deadline = time.monotonic() + seconds
+        while not happened():
+            assert time.monotonic() < deadline, self._SEQUENCE.sub(b"", self._shown)[-2_000:].decode(errors="replace")
+            self._read()
+
+    def settle(self) -> None:
+        """Read until the turn that was answered is over."""
+        settled = time.monotonic() + _SETTLED
+        while time.monotonic() < settled:
+            self._read()
+
     def type(self, text: str) -> None:
         """Type a line and press Return."""
         os.write(self._fd, text.encode())
@@ -176,9 +189,7 @@ class AtTerminal:
         A line that arrives while a turn is ending goes to the model as a prompt, and one that arrives while the screen
         is busy may be taken for pasted text, its Return with it: so it is typed after a while, and once more later.
         """
-        settled = time.monotonic() + _SETTLED
-        while time.monotonic() < settled:
-            self._read()
+        self.settle()
         self.type("/exit")
         deadline, again = time.monotonic() + seconds, time.monotonic() + _PATIENCE
         while os.waitpid(self._pid, os.WNOHANG) == (0, 0):
