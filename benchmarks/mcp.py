@@ -44,7 +44,9 @@ START = {
     "clientInfo": {"name": "benchmark", "version": "1"},
 }
 OURS = [sys.executable, "-m", "hikidashi", "mcp"]
-BARE = [sys.executable, "-I", "-S", "-c", "import sqlite3, json, sys; sys.stdin.readline(); print('{}', flush=True)"]
+#: Stays until it is ended, as a server does.
+BARE_CODE = "import sqlite3, json, sys; sys.stdin.readline(); print('{}', flush=True); sys.stdin.read()"
+BARE = [sys.executable, "-I", "-S", "-c", BARE_CODE]
 SDK = [
     sys.executable,
     "-c",
