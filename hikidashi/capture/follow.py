@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,8 +16,9 @@ from hikidashi.capture.promoting import is_known_state
 from hikidashi.config.workspace import find_root
 from hikidashi.db.connection import database_errors, queries
 from hikidashi.hosts.transcript import Position, SessionFile
+from hikidashi.times import parse_time
 
-__all__ = ["Belonging", "Watermark", "path_text", "resume_at", "tail_hash"]
+__all__ = ["Belonging", "Watermark", "is_at_rest", "path_text", "resume_at", "tail_hash"]
 
 _SQL: Final = queries("capture")
 
@@ -36,6 +38,15 @@ def tail_hash(path: Path, offset: int) -> str:
         stream.seek(start)
         tail = stream.read(offset - start)
     return hashlib.sha256(tail).hexdigest() if len(tail) == offset - start else ""
+
+
+def is_at_rest(last_at: str, now: datetime, settle_after: timedelta) -> bool:
+    """Whether a session whose last event has that time counts as ended."""
+    try:
+        last = parse_time(last_at)
+    except ValueError:
+        return True  # nothing in it has a time: there is nothing to wait for
+    return now - last >= settle_after
 
 
 @dataclass(slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Final, Protocol
 
 from hikidashi.capture.chunks import Chunk, Estimate
-from hikidashi.capture.follow import Belonging
+from hikidashi.capture.follow import Belonging, is_at_rest
 from hikidashi.capture.model_marks import ModelMark
 from hikidashi.capture.model_report import ModelReport, Sample
 from hikidashi.capture.seen import SeenKeys
@@ -19,7 +19,7 @@ from hikidashi.errors import ModelFailure
 from hikidashi.hosts.transcript import SessionFile
 from hikidashi.staging.entry import Entry
 from hikidashi.staging.store import StagingStore
-from hikidashi.times import Clock, parse_time
+from hikidashi.times import Clock
 
 __all__ = ["ChunkReader", "LeftAside", "ModelReader", "Paused", "Taken", "VainAnswers"]
 
@@ -111,11 +111,7 @@ class ModelReader:
 
     def rests(self, last_at: str) -> bool:
         """Whether a session whose last event has that time counts as ended."""
-        try:
-            last = parse_time(last_at)
-        except ValueError:
-            return True  # nothing in it has a time: there is nothing to wait for
-        return self.clock() - last >= self.settle_after
+        return is_at_rest(last_at, self.clock(), self.settle_after)
 
     def has_new(self, mark: ModelMark | None, file: SessionFile, *, named: bool) -> bool:
         """Whether a transcript holds what a model was not shown and may be shown now."""

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Final
 
 from hikidashi.capture.extract import SessionFold, Signal
-from hikidashi.capture.follow import Belonging, Watermark, path_text, resume_at, tail_hash
+from hikidashi.capture.follow import Belonging, Watermark, is_at_rest, path_text, resume_at, tail_hash
 from hikidashi.capture.promoting import Found, Promoting, bring_before_the_gate
 from hikidashi.capture.report import ExtractReport, FileResult
 from hikidashi.capture.seen import SeenKeys
@@ -23,7 +23,7 @@ from hikidashi.db.connection import queries, transaction
 from hikidashi.hosts.transcript import Host, Position, ReadReport, SessionFile
 from hikidashi.staging.entry import Entry
 from hikidashi.staging.store import StagingStore
-from hikidashi.times import Clock, format_time, parse_time
+from hikidashi.times import Clock, format_time
 
 __all__ = ["CHUNK_BYTES", "Reader"]
 
@@ -135,11 +135,7 @@ class Reader:
 
     def rests(self, last_at: str) -> bool:
         """Whether a session whose last event has that time counts as ended."""
-        try:
-            last = parse_time(last_at)
-        except ValueError:
-            return True  # nothing in it has a time: there is nothing to wait for
-        return self.clock() - last >= self.settle_after
+        return is_at_rest(last_at, self.clock(), self.settle_after)
 
     def met(self, fold: SessionFold, kind: str, key: str) -> bool:
         """Whether another session than the fold's left that signal."""
